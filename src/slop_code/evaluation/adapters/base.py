@@ -1,0 +1,74 @@
+"""What the adapters share: their errors, the common configuration, and how cases reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slop_code.errors import SlopCodeError
+from slop_code.evaluation.adapters.models import BaseCase, CaseResult
+
+CaseT = TypeVar("CaseT", bound=BaseCase)
+ResultT = TypeVar("ResultT", bound=CaseResult)
+
+
+class AdapterError(SlopCodeError):
+    """A case could not be put to the submission, through no fault of the submission."""
+
+
+class BaseAdapterConfig(BaseModel):
+    """The keys that every `adapter:` block may have."""
+
+    model_config = ConfigDict(extra="allow")
+
+    tracked_files: list[str] = Field(
+        default=[], description="Files, folders and globs in the workspace to collect after every case."
+    )
+    setup_script: str | None = Field(default=None, description="Accepted for old packages; never executed.")
+    teardown_script: str | None = Field(default=None, description="Accepted for old packages; never executed.")
+
+
+def as_case(case: BaseCase, wanted: type[CaseT]) -> CaseT:
+    """`case` as the adapter's own class: itself, or a plain `BaseCase` converted field by field.
+
+    Raises:
+        AdapterError: the case was made for another adapter, or its fields do not fit this one.
+    """
+    if isinstance(case, wanted):
+        return case
+    if type(case).__module__ != wanted.__module__ and type(case).__name__ in {"CLICase", "APICase"}:
+        raise AdapterError(
+            f'case "{case.id}" is a {type(case).__name__}, but this problem\'s adapter takes a {wanted.__name__}'
+        )
+    try:
+        return wanted.model_validate(_given(case))
+    except ValueError as error:
+        raise AdapterError(f'case "{case.id}" is not a valid {wanted.__name__}: {first_reason(error)}') from error
+
+
+def as_result(result: CaseResult, wanted: type[ResultT]) -> ResultT:
+    """An expected result as the adapter's own class; what the author set stays what is set."""
+    if isinstance(result, wanted):
+        return result
+    values = _given(result)
+    values.pop("type", None)
+    try:
+        return wanted.model_validate(values)
+    except ValueError as error:
+        raise AdapterError(f"the expected result is not a valid {wanted.__name__}: {first_reason(error)}") from error
+
+
+def first_reason(error: ValueError) -> str:
+    """The first complaint of a validation error on one line: `timeout_s: should be …`."""
+    errors = getattr(error, "errors", None)
+    if errors is None:
+        return str(error)
+    first: Mapping[str, Any] = errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else str(first["msg"])
+
+
+def _given(model: BaseModel) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in model.model_fields_set} | (model.model_extra or {})

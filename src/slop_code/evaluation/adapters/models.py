@@ -1,0 +1,214 @@
+"""What a case is and what running one gives: the models every adapter builds on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from slop_code.errors import SlopCodeError
+from slop_code.execution.file_ops import InputFile
+
+
+class CaseResultError(SlopCodeError):
+    """An attribute was asked of a case or a result that it does not have."""
+
+
+class GroupType(StrEnum):
+    """What a group of cases is for. Compares and hashes equal to its plain string."""
+
+    CORE = "Core"
+    FUNCTIONALITY = "Functionality"
+    ERROR = "Error"
+    REGRESSION = "Regression"
+
+    @classmethod
+    def _missing_(cls, value: object) -> GroupType | None:
+        if isinstance(value, str):
+            return next((member for member in cls if member.value.lower() == value.strip().lower()), None)
+        return None
+
+
+def refuse_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("should be a number, not true or false")
+    return value
+
+
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+Seconds = Annotated[float, BeforeValidator(refuse_bool), Field(gt=0, allow_inf_nan=False)]
+Text = Annotated[str, BeforeValidator(_text)]
+
+
+class _Attributes(BaseModel):
+    def get_attr(self, name: str, key_path: str | Sequence[str | int] | None = None) -> Any:
+        """The attribute `name`, or what lies below it at `key_path` (`"user.name"` or a list of keys).
+
+        Raises:
+            CaseResultError: there is no such attribute, or no such key on the way.
+        """
+        try:
+            value = getattr(self, name)
+        except AttributeError:
+            raise CaseResultError(f"{type(self).__name__} has no attribute {name!r}") from None
+        if key_path is None:
+            return value
+        keys: Sequence[str | int] = key_path.split(".") if isinstance(key_path, str) else key_path
+        for key in keys:
+            try:
+                value = value[int(key)] if isinstance(value, Sequence) and not isinstance(value, str) else value[key]
+            except (KeyError, IndexError, TypeError, ValueError):
+                path = ".".join(map(str, keys))
+                raise CaseResultError(f"{name!r} of this {type(self).__name__} has nothing at {path!r}") from None
+        return value
+
+
+class BaseCase(_Attributes):
+    """One thing to ask of a submission. Extra fields are kept and readable as attributes.
+
+    `group`, `group_type`, `checkpoint` and `original_*` may be left out: they are filled in from the
+    group at hand when the case is run.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    id: Annotated[Text, Field(min_length=1)]
+    group: str = ""
+    group_type: GroupType | None = None
+    checkpoint: str = ""
+    original_group: str | None = None
+    original_checkpoint: str | None = None
+    order: int = -1
+    arguments: list[Text] = []
+    timeout_s: Seconds | None = None
+    input_files: list[InputFile] = []
+    tracked_files: list[str] = []
+    reset: bool = False
+    description: str = ""
+    tags: list[str] = []
+    priority: int | str = 0
+    metadata: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_aliases(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        values = dict(data)
+        for alias, field in (("name", "id"), ("timeout", "timeout_s")):
+            if alias in values:
+                values.setdefault(field, values.pop(alias))
+                values.pop(alias, None)
+        return values
+
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _one_fragment(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else _no_items(value)
+
+    @field_validator("tracked_files", mode="before")
+    @classmethod
+    def _plain_paths(cls, value: Any) -> Any:
+        if isinstance(value, (list, tuple, set, frozenset)):
+            items = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
+            return [item.as_posix() if hasattr(item, "as_posix") else item for item in items]
+        return [value] if isinstance(value, str) else _no_items(value)
+
+    @field_validator("input_files", "tags", mode="before")
+    @classmethod
+    def _empty_list(cls, value: Any) -> Any:
+        return _no_items(value)
+
+    @field_validator("metadata", mode="before")
+    @classmethod
+    def _empty_mapping(cls, value: Any) -> Any:
+        return {} if value is None else value
+
+    @property
+    def name(self) -> str:
+        """The same as `id`."""
+        return self.id
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__({"name": "id", "timeout": "timeout_s"}.get(name, name), value)
+
+
+class CaseResult(_Attributes):
+    """What running a case gave, or, from a loader, what it is expected to give.
+
+    Frozen, but `files` and other mappings and lists may be changed in place. An expected result
+    may carry extra fields for the verifier to read.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: Text = ""
+    group: str = ""
+    group_type: GroupType | None = None
+    type: str = "base"
+    elapsed: float = 0.0
+    status_code: Annotated[int, BeforeValidator(refuse_bool)] = 0
+    resource_path: str | None = None
+    adapter_error: bool = False
+    output: Any = None
+    stderr: Any = None
+    timed_out: bool = False
+    files: Any = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_aliases(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "execution_time" in data:
+            values = dict(data)
+            values.setdefault("elapsed", values.pop("execution_time"))
+            return values
+        return data
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _files(cls, value: Any) -> Any:
+        if value is None:
+            return {}
+        if isinstance(value, Mapping):
+            return {str(name): content for name, content in value.items()}
+        if isinstance(value, (list, tuple)):
+            for spec in value:
+                if not (isinstance(spec, Mapping) and isinstance(spec.get("path"), str)):
+                    raise ValueError('a list of files needs a "path" in every entry')
+            return list(value)
+        raise ValueError("should be a mapping of names to contents, or a list of {path, content}")
+
+    @property
+    def execution_time(self) -> float:
+        """The same as `elapsed`."""
+        return self.elapsed
+
+    def files_by_name(self) -> dict[str, Any]:
+        """`files` as a mapping, whichever way it was written: a spec gives what it expects, or None."""
+        if isinstance(self.files, dict):
+            return self.files
+        return {spec["path"]: _expected_of(spec) for spec in self.files}
+
+    def filled_in(self, **values: Any) -> Self:
+        """A copy that shares every mapping and list, with empty fields among `values` filled in."""
+        missing = {name: value for name, value in values.items() if not getattr(self, name)}
+        if not missing:
+            return self
+        fields_set = set(self.model_fields_set)
+        copy = self.model_copy(update=missing)
+        # What the author set is what gets verified, so filling in must not widen it.
+        object.__setattr__(copy, "__pydantic_fields_set__", fields_set)
+        return copy
+
+
+def _no_items(value: Any) -> Any:
+    return [] if value is None else value
+
+
+def _expected_of(spec: Mapping[str, Any]) -> Any:
+    return next((spec[key] for key in ("content", "contains", "matches") if key in spec), None)
