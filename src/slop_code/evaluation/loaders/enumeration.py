@@ -1,0 +1,139 @@
+"""The cases of a group, one at a time, complete and checked: the only way by which cases reach the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from slop_code.evaluation.adapters.api import APICase, APIResult
+from slop_code.evaluation.adapters.base import AdapterError, as_case, as_result, first_reason
+from slop_code.evaluation.adapters.cli import CLICase, CLIResult
+from slop_code.evaluation.adapters.models import BaseCase, CaseResult
+from slop_code.evaluation.author_code import RandomState, author_code
+from slop_code.evaluation.config.models import find_checkpoint
+from slop_code.evaluation.loaders.initialization import author_folder
+from slop_code.evaluation.loaders.loader_protocol import LoaderError
+from slop_code.evaluation.scripts import ScriptFolder
+from slop_code.findings import listed
+
+if TYPE_CHECKING:
+    from slop_code.evaluation.config import CheckpointConfig, GroupConfig, ProblemConfig
+
+_CLASSES: dict[str, tuple[type[BaseCase], type[CaseResult]]] = {
+    "cli": (CLICase, CLIResult),
+    "api": (APICase, APIResult),
+}
+
+
+def make_store(loader: Any, problem: ProblemConfig, checkpoint: CheckpointConfig) -> Any:
+    """A fresh store for one group; raises `LoaderError` if the loader's own method does."""
+    return _call(loader.initialize_store, author_folder(problem, checkpoint), None, "initialize_store")
+
+
+def iterate_cases(
+    loader: Any, problem: ProblemConfig, checkpoint: CheckpointConfig, group: GroupConfig, store: Any
+) -> Iterator[tuple[BaseCase, CaseResult]]:
+    """Yield the `(case, expected)` pairs of `group` lazily, as the adapter's classes, with every field filled in.
+
+    The loader is asked for a pair only when the caller asks for one.
+
+    Raises:
+        LoaderError: the group's origin is unknown, or the loader raised or yielded something else. What was
+            yielded before stays good.
+    """
+    check_origin(problem, group)
+    folder = author_folder(problem, checkpoint)
+    state = RandomState(f"{problem.name}/{group.original_checkpoint or checkpoint.name}/{group.get_real_name()}")
+    iterator = _call(lambda: iter(loader(group=group, store=store)), folder, state, "the loader")
+    position = 0
+    while True:
+        item = _call(lambda: next(iterator, _END), folder, state, "the loader")
+        if item is _END:
+            return
+        position += 1
+        yield complete(item, position, problem, checkpoint, group)
+
+
+def check_origin(problem: ProblemConfig, group: GroupConfig) -> None:
+    """Raise `LoaderError` if a regression group comes from a checkpoint or group that does not exist."""
+    if group.original_checkpoint is None or group.original_group is None:
+        return
+    source = find_checkpoint(problem.checkpoints, group.original_checkpoint)
+    if source is None:
+        raise LoaderError(
+            f'group "{group.name}" comes from checkpoint "{group.original_checkpoint}", which this problem does not '
+            f"have: it has {listed(problem.checkpoints)}"
+        )
+    if group.original_group not in source.groups:
+        raise LoaderError(
+            f'group "{group.name}" comes from group "{group.original_group}" of checkpoint '
+            f'"{group.original_checkpoint}", which does not exist: there are {listed(source.groups)}'
+        )
+
+
+def complete(
+    item: Any, position: int, problem: ProblemConfig, checkpoint: CheckpointConfig, group: GroupConfig
+) -> tuple[BaseCase, CaseResult]:
+    """A pair as a loader yielded it, checked, converted to the adapter's classes, and filled in from the group."""
+    if not isinstance(item, (tuple, list)) or len(item) != 2:
+        raise LoaderError(
+            f'case {position} of group "{group.name}": the loader should yield a pair (case, expected), '
+            f"and it yielded {_named(item)}"
+        )
+    case_class, result_class = _CLASSES[problem.adapter.type]
+    subject = f'case {position} of group "{group.name}"'
+    case = _read(item[0], BaseCase, case_class, subject, "case")
+    expected = _read(item[1], CaseResult, result_class, f'{subject} ("{case.id}")', "expected result")
+    try:
+        case = as_case(case, case_class)
+        expected = as_result(expected, result_class)
+    except AdapterError as error:
+        raise LoaderError(str(error)) from error
+    _fill_in(case, checkpoint, group)
+    return case, expected.filled_in(id=case.id, group=case.group, group_type=case.group_type)
+
+
+def _fill_in(case: BaseCase, checkpoint: CheckpointConfig, group: GroupConfig) -> None:
+    if not case.group:
+        case.group = group.name
+    if case.group_type is None:
+        case.group_type = group.type
+    if not case.checkpoint:
+        case.checkpoint = checkpoint.name
+    if case.original_group is None:
+        case.original_group = group.original_group
+    if case.original_checkpoint is None:
+        case.original_checkpoint = group.original_checkpoint
+    if "timeout_s" not in case.model_fields_set:
+        case.timeout_s = group.timeout
+
+
+def _read(value: Any, base: Any, wanted: Any, subject: str, what: str) -> Any:
+    if isinstance(value, base):
+        return value
+    if isinstance(value, Mapping):
+        try:
+            return wanted.model_validate(dict(value))
+        except ValueError as error:
+            raise LoaderError(f"{subject}: the {what} is not valid: {first_reason(error)}") from error
+    raise LoaderError(f"{subject}: the {what} should be a {wanted.__name__}, and it is {_named(value)}")
+
+
+def _named(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _call(function: Callable[[], Any], folder: ScriptFolder | None, state: RandomState | None, what: str) -> Any:
+    try:
+        with author_code(folder, state):
+            return function()
+    except LoaderError as error:
+        if folder is None:
+            raise
+        raise LoaderError(folder.place_of(error)) from error
+    except (Exception, SystemExit) as error:
+        place = folder.place_of(error) if folder else f"{type(error).__name__}: {error}"
+        raise LoaderError(f"{what} raised: {place}") from error
+
+
+_END = object()
