@@ -1,0 +1,68 @@
+"""`slop-code problems`: what problems there are and whether they are sound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slop_code.cli.console import note, table
+
+app = typer.Typer(help="List problems and check that they are sound.", no_args_is_help=True)
+
+
+@app.command("ls")
+def list_problems(context: typer.Context) -> None:
+    """List the problems of the problem path."""
+    from slop_code.evaluation.config import get_available_problems
+
+    problems = get_available_problems(context.obj.problem_path)
+    rows = [
+        [
+            name,
+            problem.adapter.type,
+            problem.difficulty,
+            str(len(problem.checkpoints)),
+            problem.description.split("\n")[0],
+        ]
+        for name, problem in sorted(problems.items())
+    ]
+    typer.echo(table(["problem", "adapter", "difficulty", "checkpoints", "description"], rows))
+
+
+@app.command("check")
+def check_problem(
+    context: typer.Context,
+    problem: Annotated[str, typer.Argument(help="A problem's name, or its folder.")],
+) -> None:
+    """Load a problem completely, configuration and every case, and say what is wrong with it.
+
+    Runs no submission. Exits with 0 if all is well and with 2 if something is wrong.
+    """
+    from slop_code.evaluation.check import check_package
+
+    checked = check_package(_problem_folder(context.obj.problem_path, problem))
+    rows = [[count.checkpoint, count.group, count.type, count.shown] for count in checked.counts]
+    if rows:
+        typer.echo(table(["checkpoint", "group", "type", "cases"], rows))
+    for finding in checked.findings:
+        note(f"{finding.severity}: {finding}")
+    errors = len(checked.findings.errors)
+    if errors:
+        note(f"{problem}: {errors} {'error' if errors == 1 else 'errors'}")
+        raise typer.Exit(2)
+    note(f"{problem}: {sum(count.cases for count in checked.counts)} cases, no errors")
+
+
+def _problem_folder(problem_path: Path, wanted: str) -> Path:
+    from slop_code.evaluation.config import ConfigError
+    from slop_code.findings import did_you_mean, listed
+
+    named = problem_path / wanted
+    if named.is_dir() and "/" not in wanted:
+        return named
+    if Path(wanted).exists():
+        return Path(wanted)
+    known = sorted(file.parent.name for file in problem_path.glob("*/config.yaml"))
+    raise ConfigError(f'no problem "{wanted}"{did_you_mean(wanted, known)}: {problem_path} has {listed(known)}')
