@@ -247,8 +247,14 @@ def _report_yaml_error(path: Path, text: str, error: yaml.MarkedYAMLError, findi
     if mark is None:
         findings.error(f"is not YAML: {what}", path=path)
         return
-    place = Place(mark.line + 1, mark.column + 1, 1)
     lines = text.splitlines()
+    start = error.context_mark
+    if start is not None and start.line < mark.line:
+        what = f"{what} ({error.context}, which starts on line {start.line + 1})"
+    place = Place(mark.line + 1, mark.column + 1, 1)
+    if mark.line >= len(lines) > 0:
+        # The text ended too early; what was left open is more likely on its last line than after it.
+        place = Place(len(lines), len(lines[-1]) or 1, 1)
     line = lines[mark.line] if mark.line < len(lines) else ""
     if "\t" in line[: mark.column + 1]:
         what = "a tab stands where YAML wants spaces; indent with spaces"

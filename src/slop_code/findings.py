@@ -96,7 +96,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 def closest(name: object, known: Iterable[str]) -> str | None:
     """The one of `known` that is within a typo of `name`, if any."""
     by_lower = {option.lower(): option for option in known}
-    matches = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.72)
+    matches = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.65)
     return by_lower[matches[0]] if matches else None
 
 

@@ -31,16 +31,21 @@ class Settings:
     problem_path: Path
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"slop-code {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def settings(
     context: typer.Context,
     problem_path: Annotated[Path, typer.Option("-p", "--problem-path", help="Folder of problems.")] = Path("problems"),
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show what is being done.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+    version: Annotated[  # noqa: ARG001  # its callback does the work
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
-    if version:
-        typer.echo(f"slop-code {__version__}")
-        raise typer.Exit
     if verbose:
         from slop_code.logging import setup_logging
 

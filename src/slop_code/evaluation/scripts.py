@@ -49,10 +49,16 @@ class ScriptFolder:
         self._stamps: dict[Path, tuple[int, int]] = {}
         self._own_names = self._find_own_names()
 
-    def load(self, name: str) -> ModuleType:
-        """Import the script `name` of this folder, again if it or one of its neighbours has been edited.
+    def refresh(self) -> None:
+        """Forget what was imported if any of it has been edited since, so that `load` imports it again."""
+        if any(_stamp(file) != stamp for file, stamp in self._stamps.items()):
+            self._neighbours.clear()
+            self._scripts.clear()
+            self._stamps.clear()
+        self._own_names = self._find_own_names()
 
-        The caller holds the folder active (see `active`).
+    def load(self, name: str) -> ModuleType:
+        """Import the script `name` of this folder. The caller holds the folder active (see `active`).
 
         Raises:
             ScriptError: it is missing or cannot be imported; the text has the place in the author's code.
@@ -60,8 +66,6 @@ class ScriptFolder:
         path = self.root / name
         if not path.is_file():
             raise ScriptError(f"{shown_path(path)}: no such script")
-        if any(_stamp(file) != stamp for file, stamp in self._stamps.items()):
-            self._forget()
         if path not in self._scripts:
             self._scripts[path] = self._import(path)
         return self._scripts[path]
@@ -155,12 +159,6 @@ class ScriptFolder:
                 self._neighbours[name] = module
                 if file:
                     self._stamps[Path(file)] = _stamp(Path(file))
-
-    def _forget(self) -> None:
-        self._neighbours.clear()
-        self._scripts.clear()
-        self._stamps.clear()
-        self._own_names = self._find_own_names()
 
 
 class _FreshLoader(SourceFileLoader):

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from slop_code.evaluation.adapters.base import AdapterError, BaseAdapterConfig
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult, Seconds, Text, refuse_bool
 
-Count = Annotated[int, BeforeValidator(refuse_bool), Field(ge=0)]
+Count = Annotated[int, Field(ge=0), BeforeValidator(refuse_bool)]
 
 
 class APIAdapterConfig(BaseAdapterConfig):
@@ -22,13 +22,13 @@ class APIAdapterConfig(BaseAdapterConfig):
     )
     port: Annotated[
         int | None,
-        BeforeValidator(refuse_bool),
         Field(ge=1, le=65535, description="Default: a free port."),
+        BeforeValidator(refuse_bool),
     ] = None
     health_path: str = Field(default="/", description="Any HTTP answer to this path means ready.")
     startup_timeout_s: Seconds = 10
-    max_startup_attempts: Annotated[int, BeforeValidator(refuse_bool), Field(ge=1)] = 5
-    delay_startup_attempts: Annotated[float, BeforeValidator(refuse_bool), Field(ge=0, allow_inf_nan=False)] = 5
+    max_startup_attempts: Annotated[int, Field(ge=1), BeforeValidator(refuse_bool)] = 5
+    delay_startup_attempts: Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(refuse_bool)] = 5
     response_is_json: bool = Field(default=False, description="Parse answers as JSON where they are JSON.")
     arguments: list[Text] = Field(default=[], description="Appended to the server's command.")
 

@@ -41,7 +41,7 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-Seconds = Annotated[float, BeforeValidator(refuse_bool), Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(refuse_bool)]
 Text = Annotated[str, BeforeValidator(_text)]
 
 
@@ -78,6 +78,7 @@ class BaseCase(_Attributes):
     model_config = ConfigDict(extra="allow")
 
     id: Annotated[Text, Field(min_length=1)]
+    name: str = Field(default="", description="The same as `id`, always.")
     group: str = ""
     group_type: GroupType | None = None
     checkpoint: str = ""
@@ -129,13 +130,25 @@ class BaseCase(_Attributes):
     def _empty_mapping(cls, value: Any) -> Any:
         return {} if value is None else value
 
-    @property
-    def name(self) -> str:
-        """The same as `id`."""
-        return self.id
+    @model_validator(mode="after")
+    def _same_name(self) -> Self:
+        # Written past the model so that it does not count as set by the author.
+        self.__dict__["name"] = self.id
+        return self
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__({"name": "id", "timeout": "timeout_s"}.get(name, name), value)
+        if name in {"id", "name"}:
+            super().__setattr__("id", value)
+            self.__dict__["name"] = value
+        else:
+            super().__setattr__("timeout_s" if name == "timeout" else name, value)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copy = super().model_copy(update=update, deep=deep)
+        if update and "name" in update and "id" not in update:
+            copy.id = update["name"]
+        copy.__dict__["name"] = copy.id
+        return copy
 
 
 class CaseResult(_Attributes):

@@ -68,7 +68,7 @@ class GroupConfig(_Extensible):
     isolated: bool = Field(default=True, description="Give every case a fresh workspace.")
     original_checkpoint: str | None = None
     original_group: str | None = None
-    weight: Annotated[float, BeforeValidator(refuse_bool), Field(gt=0, allow_inf_nan=False)] = 1.0
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(refuse_bool)] = 1.0
     exclusive: bool = Field(default=False, description="Run nothing else on the machine at the same time.")
 
     @model_validator(mode="before")

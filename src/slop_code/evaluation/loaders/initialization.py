@@ -34,6 +34,7 @@ def initialize_loader(
     if script is None:
         return CaseFileLoader(problem, checkpoint, use_placeholders=use_placeholders)
     folder = script_folder(script.parent)
+    folder.refresh()
     with author_code(folder):
         try:
             module = folder.load(script.name)

@@ -1,0 +1,54 @@
+"""What the tests share: hypothesis profiles, and a way to write a problem package in one line."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "normal", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.register_profile(
+    "nightly", max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
+
+MakeProblem = Callable[..., Path]
+
+MINIMAL: dict[str, Any] = {
+    "name": "demo",
+    "version": 1,
+    "description": "A problem for a test.",
+    "entry_file": "demo",
+    "adapter": {"type": "cli"},
+}
+
+
+@pytest.fixture
+def make_problem(tmp_path: Path) -> MakeProblem:
+    """Write a problem: a mapping over a minimal valid configuration, or YAML text as it is, and its other files."""
+
+    def make(
+        config: Mapping[str, Any] | str | None = None, files: Mapping[str, str] | None = None, name: str = "demo"
+    ) -> Path:
+        folder = tmp_path / name
+        folder.mkdir(parents=True, exist_ok=True)
+        text = (
+            textwrap.dedent(config)
+            if isinstance(config, str)
+            else yaml.safe_dump({**MINIMAL, **(config or {})}, sort_keys=False)
+        )
+        (folder / "config.yaml").write_text(text)
+        for path, content in (files or {}).items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(textwrap.dedent(content))
+        return folder
+
+    return make
