@@ -12,7 +12,7 @@ bench:
 
 # What needs repetition: long fuzzing and stress. The normal run does each of them a few times.
 nightly:
-	HYPOTHESIS_PROFILE=nightly scripts/test tests
+	HYPOTHESIS_PROFILE=nightly scripts/test tests -m 'nightly or not nightly'
 
 schemas:
 	.venv/bin/slop-code schema --write src/slop_code/schemas

@@ -47,7 +47,7 @@ def test_filling_in_keeps_the_same_files_and_what_the_author_set() -> None:
 
 
 def test_an_expected_result_may_carry_extra_fields() -> None:
-    result = CaseResult(numbers=[1.5], tolerance=0.1, max_execution_time=2)  # type: ignore[call-arg]
+    result = CaseResult(numbers=[1.5], tolerance=0.1, max_execution_time=2)
     assert getattr(result, "numbers", []) == [1.5]
     assert getattr(result, "tolerance", 1) == 0.1
     assert getattr(result, "fields", {}) == {}
@@ -77,7 +77,7 @@ def test_a_cli_result_adds_the_command() -> None:
 
 
 def test_an_api_result_adds_its_fields_with_lower_case_header_names() -> None:
-    result = APIResult(headers={"Content-Type": "text/plain", "X-N": 5}, method="post")  # type: ignore[dict-item]
+    result = APIResult(headers={"Content-Type": "text/plain", "X-N": 5}, method="post")
     assert result.type == "api"
     assert result.headers == {"content-type": "text/plain", "x-n": "5"}
     assert (result.method, result.retries) == ("post", 0)
@@ -85,7 +85,7 @@ def test_an_api_result_adds_its_fields_with_lower_case_header_names() -> None:
 
 
 def test_a_plain_expected_result_becomes_the_adapters() -> None:
-    expected = as_result(CaseResult(status_code=201, numbers=[1]), APIResult)  # type: ignore[call-arg]
+    expected = as_result(CaseResult(status_code=201, numbers=[1]), APIResult)
     assert isinstance(expected, APIResult)
     assert (expected.type, expected.status_code, expected.numbers) == ("api", 201, [1])  # type: ignore[attr-defined]
     assert expected.model_fields_set - {"numbers"} == {"status_code"}

@@ -78,6 +78,7 @@ class TestEntries:
             ("o*/", ["out/.e", "out/c.json", "out/sub/d.json"]),
             ("./o*/s??/*", ["out/sub/d.json"]),
             ("a.json/**", []),
+            ("a*/**", []),
             ("nothing*", []),
             ("out/sub/d.json/*", []),
         ],
@@ -129,7 +130,15 @@ class TestEntries:
 
     @pytest.mark.parametrize(
         "entry",
-        ["..", "../outside/secret.txt", "a/../../outside/secret.txt", "../outside/*", "../**", "/app/../../outside/*"],
+        [
+            "..",
+            "../outside/secret.txt",
+            "a/../../outside/secret.txt",
+            "../outside/*",
+            "../**",
+            "/app/../../outside/*",
+            "a/../a/b",
+        ],
     )
     def test_dot_dot_leads_nowhere(self, workspace: Path, entry: str) -> None:
         fill(workspace, "a/b")
@@ -322,14 +331,28 @@ class TestLimits:
         assert list(tracked.files) == ["00", "01", "02"]
         assert tracked.cut == ("03: left out with all that follow, more than 3 files are tracked",)
 
-    def test_a_walk_looks_at_a_limited_number_of_names(self, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_entry_looks_at_a_limited_number_of_names(
+        self, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("slop_code.execution.file_ops.tracked.MAX_NAMES", 5)
         for number in range(8):
             (workspace / "empty" / str(number)).mkdir(parents=True)
-        fill(workspace, "z")
-        tracked = collect_tracked_files(workspace, ["empty", "**", "z"], max_files=1)
-        assert tracked.files == {"z": "z"}
+        fill(workspace, "few/a", "few/b")
+        tracked = collect_tracked_files(workspace, ["empty", "few"], max_files=5)
+        assert tracked.files == {"few/a": "few/a", "few/b": "few/b"}
         assert tracked.cut == ("empty: left out in part with all that follow, 5 names were seen",)
+
+    def test_an_entry_may_look_at_exactly_as_many_names_as_there_are(
+        self, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("slop_code.execution.file_ops.tracked.MAX_NAMES", 3)
+        fill(workspace, "a", "b")
+        (workspace / "empty").mkdir()
+        assert collect_tracked_files(workspace, ["."], max_files=3) == TrackedFiles({"a": "a", "b": "b"})
+        fill(workspace, "empty/c")
+        assert collect_tracked_files(workspace, ["."], max_files=3).cut == (
+            "empty: left out in part with all that follow, 3 names were seen",
+        )
 
     def test_a_tree_of_any_depth_is_survived(self, workspace: Path) -> None:
         fill(workspace, "top")

@@ -64,7 +64,7 @@ def test_a_plain_case_and_result_become_the_adapters_with_everything_filled_in(m
 
 def test_an_api_problem_gets_api_cases(make_problem: MakeProblem) -> None:
     folder = make_problem({**CONFIG, "adapter": {"type": "api"}})
-    ((case, expected),) = pairs(folder, [(BaseCase(id="a", path="/x"), CaseResult())])  # type: ignore[call-arg]
+    ((case, expected),) = pairs(folder, [(BaseCase(id="a", path="/x"), CaseResult())])
     assert (type(case), case.path, type(expected)) == (APICase, "/x", APIResult)
 
 
@@ -75,7 +75,7 @@ def test_a_regression_case_carries_its_origin_even_if_the_loader_did_not_set_it(
 
 
 def test_what_the_loader_set_is_left_alone(make_problem: MakeProblem) -> None:
-    given = CLICase(id="a", group="g", group_type="Error", checkpoint="c", original_group="o", timeout_s=1)  # type: ignore[arg-type]
+    given = CLICase(id="a", group="g", group_type="Error", checkpoint="c", original_group="o", timeout_s=1)
     ((case, expected),) = pairs(make_problem(CONFIG), [(given, CLIResult(id="b", group="h"))])
     assert case is given
     assert (case.group, case.group_type, case.checkpoint, case.original_group) == ("g", "Error", "c", "o")
@@ -124,7 +124,7 @@ def test_case_n_plus_1_is_asked_for_when_the_caller_asks(make_problem: MakeProbl
         (({"arguments": []}, CaseResult()), "the case is not valid: id"),
         (({"id": "a"}, {"status_code": "x"}), "the expected result is not valid: status_code"),
         ((APICase(id="a"), CaseResult()), "is made for another adapter"),
-        ((BaseCase(id="a", stdin=[1]), CaseResult()), 'case "a" is not a valid CLICase: stdin'),  # type: ignore[call-arg]
+        ((BaseCase(id="a", stdin=[1]), CaseResult()), 'case "a" is not a valid CLICase: stdin'),
     ],
 )
 def test_something_else_is_a_loader_error_that_says_which_case(

@@ -48,7 +48,7 @@ def test_a_missing_folder_is_a_loader_error(problem: ProblemConfig) -> None:
         helpers.get_group_path(two.groups["missing"], problem, two)
     with pytest.raises(LoaderError, match='checkpoint "zero", which this problem does not have'):
         helpers.get_group_path(
-            GroupConfig(name="x", type="Regression", original_checkpoint="zero", original_group="y"),  # type: ignore[arg-type]
+            GroupConfig(name="x", type="Regression", original_checkpoint="zero", original_group="y"),
             problem,
             two,
         )

@@ -178,7 +178,7 @@ DRAWING = (
 
 
 def test_the_state_of_random_is_kept_apart_per_group(make_problem: MakeProblem) -> None:
-    groups = {"a": {}, "b": {}}
+    groups: dict[str, dict[str, str]] = {"a": {}, "b": {}}
     folder = make_problem({"checkpoints": {"one": {"groups": groups}}}, {"loader.py": script(DRAWING, "import random")})
     problem = ProblemConfig.from_yaml(folder)
     checkpoint = problem.checkpoints["one"]

@@ -52,7 +52,8 @@ def check_problem(
     if errors:
         note(f"{problem}: {errors} {'error' if errors == 1 else 'errors'}")
         raise typer.Exit(2)
-    note(f"{problem}: {sum(count.cases for count in checked.counts)} cases, no errors")
+    cases = sum(count.cases for count in checked.counts)
+    note(f"{problem}: {cases} {'case' if cases == 1 else 'cases'}, no errors")
 
 
 def _problem_folder(problem_path: Path, wanted: str) -> Path:

@@ -204,7 +204,7 @@ def read_environment(path: Path, findings: Findings) -> EnvironmentSpec | None:
             )
         return None
     try:
-        return _TYPES[kind].model_validate({"name": path.stem, **_with_written_env(raw, document)})
+        return _TYPES[kind].model_validate({"name": path.stem, **_with_texts_as_written(raw, document)})
     except ValidationError as error:
         report_validation_error(
             error, raw, lambda at: ("the environment", at), document, (), findings, model=_TYPES[kind]
@@ -212,9 +212,10 @@ def read_environment(path: Path, findings: Findings) -> EnvironmentSpec | None:
         return None
 
 
-def _with_written_env(raw: Mapping[str, Any], document: Document) -> dict[str, Any]:
+def _with_texts_as_written(raw: Mapping[str, Any], document: Document) -> dict[str, Any]:
     values = {str(key): value for key, value in raw.items()}
     block = values.get("environment")
-    if isinstance(block, Mapping) and "env" in block:
-        values["environment"] = {**block, "env": document.as_text(block["env"], ("environment", "env"))}
+    if isinstance(block, Mapping):
+        texts = {key: document.as_text(block[key], ("environment", key)) for key in ("env", "python") if key in block}
+        values["environment"] = {**block, **texts}
     return values

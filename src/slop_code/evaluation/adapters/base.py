@@ -40,7 +40,8 @@ def as_case(case: BaseCase, wanted: type[CaseT]) -> CaseT:
         return case
     if type(case).__module__ != wanted.__module__ and type(case).__name__ in {"CLICase", "APICase"}:
         raise AdapterError(
-            f'case "{case.id}" is made for another adapter ({type(case).__name__}): this problem takes {wanted.__name__}'
+            f'case "{case.id}" is made for another adapter ({type(case).__name__}): '
+            f"this problem takes {wanted.__name__}"
         )
     try:
         return wanted.model_validate(_given(case))

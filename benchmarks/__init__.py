@@ -1,0 +1,1 @@
+"""Measurements against the bare floor, all in one run."""

@@ -1,0 +1,124 @@
+"""Finding a place in a workspace without ever leaving it, whatever links a program has put there."""
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import NamedTuple, Self
+
+_MAX_DETOURS = 100
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class LeavesTreeError(Exception):
+    """A path that leads out of the tree through a link or `..`."""
+
+
+class Place(NamedTuple):
+    """A name in an open directory; what has that name may be missing."""
+
+    directory: int
+    name: str
+
+
+class Tree:
+    """An open directory in which paths are looked up one component at a time.
+
+    Each step is made from the directory that the last one opened, so a program that swaps directories and
+    links at the same time gains nothing. Links are followed as long as they stay inside; a link to an absolute
+    path stays inside if it names the root's own path.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._names = {root.absolute().parts, root.resolve().parts}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._root)
+
+    @contextmanager
+    def place(self, parts: Sequence[str], *, follow: bool, make_parents: bool = False) -> Iterator[Place]:
+        """Open the directory that holds the last of `parts`; the place is valid inside the `with` block.
+
+        With `follow`, a link at the end is followed too, so what is found there is not a link. Raises
+        LeavesTreeError, or an OSError for a directory on the way that is missing, no directory or closed to us.
+        """
+        place = self._locate(parts, follow, make_parents)
+        try:
+            yield place
+        finally:
+            os.close(place.directory)
+
+    def _locate(self, parts: Sequence[str], follow: bool, make_parents: bool) -> Place:
+        pending = list(reversed(parts))
+        done: list[str] = []
+        detours = 0
+        directory = os.dup(self._root)
+        try:
+            while pending:
+                name = pending.pop()
+                is_wanted = not pending and not follow and name != ".."
+                detour = None if is_wanted else self._detour(directory, name, done)
+                if detour is not None:
+                    detours += 1
+                    if detours > _MAX_DETOURS:
+                        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                    pending += reversed(detour.parts)
+                    if detour.starts_at_root:
+                        done.clear()
+                        directory = _exchange(directory, os.dup(self._root))
+                elif not pending:
+                    return Place(directory, name)
+                else:
+                    directory = _exchange(directory, _open_directory(directory, name, make_parents))
+                    done.append(name)
+        except BaseException:
+            os.close(directory)
+            raise
+        return Place(directory, ".")
+
+    def _detour(self, directory: int, name: str, done: list[str]) -> "_Detour | None":
+        """Return what to walk in a name's stead if it is `..` or a link, or raise LeavesTreeError."""
+        if name == "..":
+            if not done:
+                raise LeavesTreeError
+            return _Detour(tuple(done[:-1]), starts_at_root=True)
+        try:
+            target = PurePosixPath(os.readlink(name, dir_fd=directory)).parts
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOENT):
+                return None
+            raise
+        if not target or not target[0].startswith("/"):
+            return _Detour(target, starts_at_root=False)
+        for root in self._names:
+            if target[: len(root)] == root:
+                return _Detour(target[len(root) :], starts_at_root=True)
+        raise LeavesTreeError
+
+
+class _Detour(NamedTuple):
+    parts: tuple[str, ...]
+    starts_at_root: bool
+
+
+def _open_directory(parent: int, name: str, make: bool) -> int:
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=parent)
+    except FileNotFoundError:
+        if not make:
+            raise
+    os.mkdir(name, dir_fd=parent)
+    return os.open(name, _DIRECTORY, dir_fd=parent)
+
+
+def _exchange(old: int, new: int) -> int:
+    os.close(old)
+    return new

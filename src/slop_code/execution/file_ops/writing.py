@@ -1,0 +1,88 @@
+"""Putting input files into a workspace, and nowhere else."""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from slop_code.execution.file_ops.errors import InputFileError
+from slop_code.execution.file_ops.input_file import AnyPath, InputFile
+from slop_code.execution.file_ops.tree import LeavesTreeError, Place, Tree
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_input_files(workspace: Path, files: Iterable[InputFile]) -> None:
+    """Write each file below `workspace`, making the directories it needs; a later one replaces an earlier one.
+
+    What has the name already, a link too, is replaced and never written through. Raises InputFileError for a
+    path that leaves the workspace, a content that does not fit its type, or anything that is in the way.
+    """
+    try:
+        tree = Tree(workspace)
+    except OSError as error:
+        raise InputFileError(f"the workspace {workspace} cannot be opened: {error.strerror}") from error
+    with tree:
+        for file in files:
+            _write(tree, file)
+
+
+def check_relative(path: AnyPath) -> PurePosixPath:
+    """Return the path with its `.` and `..` worked out, or raise InputFileError if no workspace can hold it.
+
+    Needs no workspace; links in one are dealt with when the file is written.
+    """
+    text = os.fspath(path)
+    rule = "it must be a path relative to the workspace, inside it"
+    if "\0" in text:
+        raise InputFileError(f"input file {text!r} has a null byte in its path, which no file name can hold")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise InputFileError(f"input file {text!r} has a lone surrogate in its path, no file name can") from error
+    if text.startswith("/"):
+        raise InputFileError(
+            f"input file {text} has an absolute path: {rule} "
+            "(from_path stores it relative to relative_to, from_absolute as its save_path)"
+        )
+    parts: list[str] = []
+    for part in PurePosixPath(text).parts:
+        if part != "..":
+            parts.append(part)
+        elif parts:
+            parts.pop()
+        else:
+            raise InputFileError(f"input file {text} leaves the workspace with '..': {rule}")
+    if not parts:
+        raise InputFileError(f"input file {text!r} names the workspace itself: {rule}, such as data/in.csv")
+    return PurePosixPath(*parts)
+
+
+def _write(tree: Tree, file: InputFile) -> None:
+    relative = check_relative(file.path)
+    data = file.to_bytes()
+    try:
+        with tree.place(relative.parts, follow=False, make_parents=True) as place:
+            _make_room(place, file.path)
+            with os.fdopen(os.open(place.name, _NEW_FILE, 0o666, dir_fd=place.directory), "wb") as target:
+                target.write(data)
+    except LeavesTreeError as error:
+        raise InputFileError(
+            f"input file {file.path} leaves the workspace through a link that stands in it: "
+            "a directory on its way must be inside"
+        ) from error
+    except (NotADirectoryError, FileExistsError) as error:
+        raise InputFileError(f"input file {file.path}: a file stands where it needs a directory") from error
+    except OSError as error:
+        raise InputFileError(f"input file {file.path} cannot be written: {error.strerror}") from error
+
+
+def _make_room(place: Place, path: Path) -> None:
+    """Remove what has the file's name: written through, a link would change a file that is not ours to change."""
+    try:
+        mode = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise InputFileError(f"input file {path}: a directory of that name stands in the workspace")
+    os.unlink(place.name, dir_fd=place.directory)
