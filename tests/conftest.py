@@ -12,6 +12,8 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, settings
 
+from slop_code.logging import setup_logging
+
 settings.register_profile(
     "normal", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -19,6 +21,8 @@ settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
+# `capture_logs` counts as an application's own configuration, which ours would then leave alone.
+setup_logging()
 
 MakeProblem = Callable[..., Path]
 

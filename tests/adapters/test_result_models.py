@@ -21,7 +21,7 @@ def test_a_result_has_the_contracts_defaults() -> None:
 def test_a_result_is_frozen_but_its_dicts_and_lists_can_be_changed() -> None:
     result = CaseResult(output={"a": [1]}, files={"x": "y"})
     with pytest.raises(ValidationError):
-        result.output = 5
+        result.output = 5  # type: ignore[misc]
     result.output["a"].append(2)
     result.files["z"] = b"\x00"
     assert (result.output, result.files) == ({"a": [1, 2]}, {"x": "y", "z": b"\x00"})
