@@ -80,6 +80,16 @@ def report_unknown_keys(
             findings.warning(f'{subject} has unknown key "{key}"{hint}', document, (*at, key))
 
 
+def first_reason(error: ValueError) -> str:
+    """The first complaint of a validation error on one line: `timeout_s: should be …`."""
+    errors = getattr(error, "errors", None)
+    if errors is None:
+        return str(error)
+    first: Mapping[str, Any] = errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else str(first["msg"])
+
+
 def _message(item: Any, subject: str, rest: Location, raw: Any, model: type[BaseModel] | None) -> str:
     kind, context = item["type"], item.get("ctx", {})
     key = ".".join(str(part) for part in rest)

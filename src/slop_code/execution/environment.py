@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from slop_code.documents import Document, read_document
 from slop_code.execution.errors import EnvironmentFileError
+from slop_code.execution.process import Limits
 from slop_code.findings import Findings, closest, did_you_mean, listed, shown_value
 from slop_code.validation import report_validation_error
 
@@ -40,8 +41,33 @@ class SetupBlock(_Strict):
     commands: list[str] = Field(default=[], description="Run once per submission and environment.")
     eval_commands: list[str] = Field(default=[], description="Run after `commands`, when evaluating.")
     resume_commands: list[str] = Field(default=[], description="For tools that resume an agent's work; not run here.")
+    virtualenv: bool = Field(
+        default=False, description="Make a Python virtual environment from requirements.txt or pyproject.toml."
+    )
     network: bool = Field(default=True, description="Whether the commands can reach the network.")
     strict: bool = Field(default=False, description="End the run as an error when a command fails.")
+
+
+class LimitsBlock(_Strict):
+    """`limits:`: what a case may take; null means no limit. The defaults are far above what an honest program needs."""
+
+    memory_mb: Annotated[int, Field(gt=0)] | None = Field(default=4096, description="Of all its processes together.")
+    processes: Annotated[int, Field(gt=0)] | None = Field(
+        default=1024, description="At the same time, threads included."
+    )
+    file_size_mb: Annotated[int, Field(gt=0)] | None = Field(default=1024, description="Of each file that it writes.")
+    open_files: Annotated[int, Field(gt=0)] | None = Field(default=4096, description="Of each process.")
+    output_mb: Annotated[float, Field(gt=0)] = Field(default=10, description="Kept of each stream; the rest is cut.")
+
+    def as_limits(self) -> Limits:
+        """The same in bytes."""
+        return Limits(
+            memory=None if self.memory_mb is None else self.memory_mb << 20,
+            processes=self.processes,
+            file_size=None if self.file_size_mb is None else self.file_size_mb << 20,
+            open_files=self.open_files,
+            output=int(self.output_mb * (1 << 20)),
+        )
 
 
 class CommandsBlock(_Strict):
@@ -68,6 +94,12 @@ class SnapshotBlock(_Strict):
     archive_save_dir: str | None = Field(default=None, description="Where archived snapshots go.")
 
 
+class SandboxBlock(_Strict):
+    """`sandbox:`: what a program sees of this machine besides the system and its interpreter."""
+
+    read_only_paths: list[str] = Field(default=[], description="Folders and files that it may read.")
+
+
 class DockerBlock(_Strict):
     """`docker:`: the container."""
 
@@ -88,6 +120,7 @@ class EnvironmentSpec(_Strict):
     environment: EnvironmentBlock = EnvironmentBlock()
     setup: SetupBlock = SetupBlock()
     commands: CommandsBlock = CommandsBlock()
+    limits: LimitsBlock = LimitsBlock()
     snapshot: SnapshotBlock = SnapshotBlock()
 
     @model_validator(mode="wrap")
@@ -114,11 +147,15 @@ class EnvironmentSpec(_Strict):
 
     def get_full_env(self, other: Mapping[str, str] | None = None) -> dict[str, str]:
         """The host's variables (if they are included, and without secrets), then our own, then `other`."""
+        return {**self.host_env(), **self.environment.env, **(other or {})}
+
+    def host_env(self) -> dict[str, str]:
+        """The variables of the host that this environment passes on: all or none, secrets only by name."""
         env: dict[str, str] = {}
         if self.environment.include_os_env:
             env.update((name, value) for name, value in os.environ.items() if not _SECRET.search(name))
         env.update((name, os.environ[name]) for name in self.environment.pass_env if name in os.environ)
-        return {**env, **self.environment.env, **(other or {})}
+        return env
 
     def get_command(self, entry_file: str) -> str:
         """The start of the command line: the command and the entry file under its pattern."""
@@ -136,6 +173,7 @@ class SandboxEnvironmentSpec(EnvironmentSpec):
     """Processes in namespaces of their own: no network, a read-only system, only the workspace writable."""
 
     type: Literal["sandbox"] = "sandbox"
+    sandbox: SandboxBlock = SandboxBlock()
 
 
 class DockerEnvironmentSpec(EnvironmentSpec):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from slop_code.errors import SlopCodeError
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
+from slop_code.validation import first_reason
 
 CaseT = TypeVar("CaseT", bound=BaseCase)
 ResultT = TypeVar("ResultT", bound=CaseResult)
@@ -59,16 +59,6 @@ def as_result(result: CaseResult, wanted: type[ResultT]) -> ResultT:
         return wanted.model_validate(values)
     except ValueError as error:
         raise AdapterError(f"the expected result is not a valid {wanted.__name__}: {first_reason(error)}") from error
-
-
-def first_reason(error: ValueError) -> str:
-    """The first complaint of a validation error on one line: `timeout_s: should be …`."""
-    errors = getattr(error, "errors", None)
-    if errors is None:
-        return str(error)
-    first: Mapping[str, Any] = errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else str(first["msg"])
 
 
 def _given(model: BaseModel) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from slop_code.execution.file_ops import InputFile
 from slop_code.findings import Findings, FindingsError, closest, listed, shown_value
 from slop_code.logging import get_logger
 from slop_code.paths import shown_path
-from slop_code.validation import report_validation_error
+from slop_code.validation import first_reason, report_validation_error
 
 if TYPE_CHECKING:
     from slop_code.evaluation.config import GroupConfig
@@ -99,7 +99,11 @@ class CaseFileLoader(BaseLoader):
                     chosen = {key: spec[key] for key in ("file_type", "compression") if key in spec}
                     files.append(InputFile.from_absolute(written.document.path.parent / source, spec["path"], **chosen))
             except (ValueError, OSError) as error:
-                reason = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else _reason(error)
+                reason = (
+                    f"cannot be read: {error.strerror}"
+                    if isinstance(error, OSError)
+                    else f"is not valid: {first_reason(error)}"
+                )
                 findings.error(f'case "{written.name}": input file "{spec["path"]}" {reason}', written.document, at)
         return files
 
@@ -236,11 +240,3 @@ def _rank(priority: Any) -> float:
                 raise LoaderError(f'unknown priority "{priority}": use low, normal, high or a number') from None
         return rank
     return float(priority)
-
-
-def _reason(error: ValueError) -> str:
-    errors = getattr(error, "errors", None)
-    if errors is None:
-        return f"is not valid: {error}"
-    first = errors(include_url=False)[0]
-    return f"is not valid: {'.'.join(map(str, first['loc']))}: {first['msg']}"

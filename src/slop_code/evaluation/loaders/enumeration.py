@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from slop_code.evaluation.adapters.api import APICase, APIResult
-from slop_code.evaluation.adapters.base import AdapterError, as_case, as_result, first_reason
+from slop_code.evaluation.adapters.base import AdapterError, as_case, as_result
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.author_code import RandomState, author_code
@@ -15,6 +15,7 @@ from slop_code.evaluation.loaders.initialization import author_folder
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
 from slop_code.evaluation.scripts import ScriptFolder
 from slop_code.findings import listed
+from slop_code.validation import first_reason
 
 if TYPE_CHECKING:
     from slop_code.evaluation.config import CheckpointConfig, GroupConfig, ProblemConfig

@@ -29,6 +29,7 @@ def collect_tracked_files(
     workspace: Path,
     entries: Iterable[str],
     *,
+    seen_as: str | None = None,
     max_file_bytes: int = 10 * MIB,
     max_total_bytes: int = 50 * MIB,
     max_files: int = 10_000,
@@ -39,11 +40,12 @@ def collect_tracked_files(
     a link that leads out is absent; what a limit cut or nobody may read has a note. An entry may start with a
     linked directory, but none is entered below that. A name that exists wins over the glob that it might be.
     `/app/x` means `x` under the key `/app/x`, the first component being where the workspace is mounted; `/x`
-    means `x`. Earlier entries, and then shallower files, come first where there is a limit.
+    means `x`. Earlier entries, and then shallower files, come first where there is a limit. `seen_as` is the path
+    under which programs know the workspace, for links that name it.
     """
     collection = Collection(max_file_bytes, max_total_bytes, max_files)
     try:
-        tree = Tree(workspace)
+        tree = Tree(workspace, seen_as=seen_as)
     except OSError as error:
         collection.note("the workspace", f"it cannot be opened: {error.strerror}")
         return collection.result()

@@ -8,6 +8,8 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import NamedTuple, Self
 
+Owner = tuple[int, int]
+
 _MAX_DETOURS = 100
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -28,12 +30,16 @@ class Tree:
 
     Each step is made from the directory that the last one opened, so a program that swaps directories and
     links at the same time gains nothing. Links are followed as long as they stay inside; a link to an absolute
-    path stays inside if it names the root's own path.
+    path stays inside if it names the root's own path, or `seen_as`, the path under which programs know the root.
+    Directories that are made on the way belong to `owner`.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, seen_as: str | None = None, owner: Owner | None = None) -> None:
         self._root = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._names = {root.absolute().parts, root.resolve().parts}
+        if seen_as is not None:
+            self._names.add(PurePosixPath(seen_as).parts)
+        self._owner = owner
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +83,7 @@ class Tree:
                 elif not pending:
                     return Place(directory, name)
                 else:
-                    directory = _exchange(directory, _open_directory(directory, name, make_parents))
+                    directory = _exchange(directory, _open_directory(directory, name, make_parents, self._owner))
                     done.append(name)
         except BaseException:
             os.close(directory)
@@ -109,13 +115,15 @@ class _Detour(NamedTuple):
     starts_at_root: bool
 
 
-def _open_directory(parent: int, name: str, make: bool) -> int:
+def _open_directory(parent: int, name: str, make: bool, owner: Owner | None) -> int:
     try:
         return os.open(name, _DIRECTORY, dir_fd=parent)
     except FileNotFoundError:
         if not make:
             raise
     os.mkdir(name, dir_fd=parent)
+    if owner is not None:
+        os.chown(name, *owner, dir_fd=parent, follow_symlinks=False)
     return os.open(name, _DIRECTORY, dir_fd=parent)
 
 

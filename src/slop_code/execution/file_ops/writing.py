@@ -7,24 +7,26 @@ from pathlib import Path, PurePosixPath
 
 from slop_code.execution.file_ops.errors import InputFileError
 from slop_code.execution.file_ops.input_file import AnyPath, InputFile
-from slop_code.execution.file_ops.tree import LeavesTreeError, Place, Tree
+from slop_code.execution.file_ops.tree import LeavesTreeError, Owner, Place, Tree
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_input_files(workspace: Path, files: Iterable[InputFile]) -> None:
+def write_input_files(workspace: Path, files: Iterable[InputFile], *, owner: Owner | None = None) -> None:
     """Write each file below `workspace`, making the directories it needs; a later one replaces an earlier one.
+
+    All of it belongs to `owner`, so that the program can change it.
 
     What has the name already, a link too, is replaced and never written through. Raises InputFileError for a
     path that leaves the workspace, a content that does not fit its type, or anything that is in the way.
     """
     try:
-        tree = Tree(workspace)
+        tree = Tree(workspace, owner=owner)
     except OSError as error:
         raise InputFileError(f"the workspace {workspace} cannot be opened: {error.strerror}") from error
     with tree:
         for file in files:
-            _write(tree, file)
+            _write(tree, file, owner)
 
 
 def check_relative(path: AnyPath) -> PurePosixPath:
@@ -58,7 +60,7 @@ def check_relative(path: AnyPath) -> PurePosixPath:
     return PurePosixPath(*parts)
 
 
-def _write(tree: Tree, file: InputFile) -> None:
+def _write(tree: Tree, file: InputFile, owner: Owner | None) -> None:
     relative = check_relative(file.path)
     data = file.to_bytes()
     try:
@@ -66,6 +68,8 @@ def _write(tree: Tree, file: InputFile) -> None:
             _make_room(place, file.path)
             with os.fdopen(os.open(place.name, _NEW_FILE, 0o666, dir_fd=place.directory), "wb") as target:
                 target.write(data)
+                if owner is not None:
+                    os.fchown(target.fileno(), *owner)
     except LeavesTreeError as error:
         raise InputFileError(
             f"input file {file.path} leaves the workspace through a link that stands in it: "

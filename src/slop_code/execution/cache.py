@@ -1,0 +1,100 @@
+"""Where prepared submissions are kept, shared safely by several evaluators, and bounded in size.
+
+~/.cache/slop-code/           or $SLOP_CODE_CACHE
+  images/KEY/                 a prepared submission; usable only once `complete` is there
+  images/KEY.lock             held (shared) by whoever uses it, (exclusive) by whoever makes or removes it
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from slop_code.execution.workspace import remove
+
+DEFAULT_LIMIT = 20 << 30
+COMPLETE = "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class CachedImage:
+    """One image of the cache."""
+
+    folder: Path
+    size: int
+    used: float
+    complete: bool
+
+
+def cache_folder() -> Path:
+    """The cache directory of this user."""
+    chosen = os.environ.get("SLOP_CODE_CACHE")
+    if chosen:
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "slop-code"
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, exclusive: bool, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock file at `path`; gives False if it is taken and `wait` is false."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
+    try:
+        try:
+            fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+def cached_images(folder: Path) -> list[CachedImage]:
+    """The images of a cache, the one used longest ago first."""
+    images = [entry for entry in (folder / "images").glob("*") if entry.is_dir()] if folder.is_dir() else []
+    found = []
+    for image in images:
+        complete = image / COMPLETE
+        used = complete.stat().st_mtime if complete.exists() else 0.0
+        found.append(CachedImage(image, _size(image), used, complete.exists()))
+    return sorted(found, key=lambda item: item.used)
+
+
+def clear_cache(folder: Path, *, keep_bytes: int = 0) -> list[CachedImage]:
+    """Remove images, the one used longest ago first, until at most `keep_bytes` are left; return what was removed.
+
+    An image that somebody uses at the moment stays.
+    """
+    images = cached_images(folder)
+    total = sum(image.size for image in images)
+    removed = []
+    for image in images:
+        if total <= keep_bytes and image.complete:
+            continue
+        with locked(image.folder.with_suffix(".lock"), exclusive=True, wait=False) as held:
+            if held:
+                remove(image.folder)
+                image.folder.with_suffix(".lock").unlink(missing_ok=True)
+                removed.append(image)
+                total -= image.size
+    return removed
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    pending = [folder]
+    while pending:
+        with contextlib.suppress(OSError):
+            for child in os.scandir(pending.pop()):
+                if child.is_dir(follow_symlinks=False):
+                    pending.append(Path(child.path))
+                else:
+                    total += child.stat(follow_symlinks=False).st_blocks * 512
+    return total

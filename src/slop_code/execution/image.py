@@ -1,0 +1,169 @@
+"""A submission prepared once: a filtered copy, its dependencies, its setup commands.
+
+images/KEY/
+  workspace/     the submission's files after setup; cases get copies of them
+  tools/         what preparation made beside them (a virtual environment); cases share it, read-only
+  complete       written last, as JSON: what was done, and what cases need to know. Without it the folder is rubble.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from slop_code.execution.cache import COMPLETE, DEFAULT_LIMIT, cache_folder, clear_cache, locked
+from slop_code.execution.environment import EnvironmentSpec
+from slop_code.execution.errors import ExecutionError
+from slop_code.execution.session import PreparedTools, SetupStep
+from slop_code.execution.snapshot import content_key, copy_entries, list_entries
+from slop_code.execution.workspace import Template, remove
+
+FORMAT = 1
+# A folder that setup made and filled with more files than this is shared by all cases instead of copied.
+_SHARED_FROM = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What a driver's preparation of an image gave."""
+
+    steps: tuple[SetupStep, ...]
+    tools: PreparedTools
+    python: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A prepared submission. Close it when done: until then nobody clears it from the cache."""
+
+    key: str
+    folder: Path
+    template: Template
+    preparation: Preparation
+    reused: bool
+    _hold: ExitStack
+
+    @property
+    def tools_folder(self) -> Path:
+        return self.folder / "tools"
+
+    def close(self) -> None:
+        self._hold.close()
+
+
+class SetupError(ExecutionError):
+    """A setup command failed and the environment is strict; the text shows its output."""
+
+
+def prepare_image(
+    submission: Path,
+    spec: EnvironmentSpec,
+    identity: Any,
+    prepare: Callable[[Path], Preparation],
+    *,
+    cache: Path | None = None,
+) -> Image:
+    """The image of a submission: from the cache, or made by `prepare`, which is given the image's folder.
+
+    `identity` is all else that decides what `prepare` does (an interpreter, a container image), as JSON. Safe with
+    several evaluators at once: one makes it, the others wait and use it.
+
+    Raises:
+        ExecutionError: the submission cannot be read.
+        SetupError: a setup command failed in a strict environment.
+    """
+    images = (cache or cache_folder()) / "images"
+    entries = list_entries(submission, spec.snapshot.keep_globs, spec.snapshot.ignore_globs)
+    key = _key(content_key(submission, entries), spec, identity)
+    folder = images / key
+    lock = images / f"{key}.lock"
+    hold = ExitStack()
+    hold.enter_context(locked(lock, exclusive=False))
+    reused = (folder / COMPLETE).exists()
+    if not reused:
+        hold.close()
+        with locked(lock, exclusive=True):
+            if not (folder / COMPLETE).exists():
+                remove(folder)
+                folder.mkdir(parents=True)
+                (folder / "tools").mkdir()
+                copy_entries(submission, entries, folder / "workspace")
+                _finish(folder, prepare(folder), {entry.path for entry in entries}, strict=spec.setup.strict)
+        clear_cache(images.parent, keep_bytes=DEFAULT_LIMIT)
+        hold = ExitStack()
+        hold.enter_context(locked(lock, exclusive=False))
+    return _load(key, folder, reused, hold)
+
+
+def _key(content: str, spec: EnvironmentSpec, identity: Any) -> str:
+    deciding = spec.model_dump(mode="json", exclude={"name", "limits", "commands"})
+    text = json.dumps([FORMAT, content, deciding, identity], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _finish(folder: Path, done: Preparation, submitted: set[str], *, strict: bool) -> None:
+    failed = next((step for step in done.steps if step.status != 0), None)
+    if failed is not None and strict:
+        remove(folder)
+        raise SetupError(
+            f"setup command failed with exit code {failed.status}: {failed.command}\n{failed.output.rstrip()}"
+        )
+    shared = sorted(_shared_folders(folder / "workspace", submitted))
+    for name in shared:
+        _make_read_only(folder / "workspace" / name)
+    record = {"format": FORMAT, "shared": shared, **asdict(done)}
+    partial = folder / f"{COMPLETE}.partial"
+    with partial.open("w", encoding="utf-8") as file:
+        json.dump(record, file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.rename(folder / COMPLETE)
+
+
+def _load(key: str, folder: Path, reused: bool, hold: ExitStack) -> Image:
+    complete = folder / COMPLETE
+    record = json.loads(complete.read_text(encoding="utf-8"))
+    os.utime(complete)
+    steps = tuple(SetupStep(**step) for step in record["steps"])
+    tools = PreparedTools(tuple(record["tools"]["path"]), record["tools"]["env"])
+    workspace = folder / "workspace"
+    template = Template.read(workspace, list_entries(workspace), frozenset(record["shared"]))
+    return Image(key, folder, template, Preparation(steps, tools, record["python"]), reused, hold)
+
+
+def _shared_folders(workspace: Path, submitted: set[str]) -> set[str]:
+    """The topmost folders that setup made and filled with many files."""
+    shared: set[str] = set()
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        for child in os.scandir(workspace / folder):
+            path = f"{folder}/{child.name}" if folder else child.name
+            if not child.is_dir(follow_symlinks=False):
+                continue
+            if path not in submitted and _count_files(workspace / path) > _SHARED_FROM:
+                shared.add(path)
+            else:
+                pending.append(path)
+    return shared
+
+
+def _count_files(folder: Path) -> int:
+    return sum(len(files) for _, _, files in os.walk(folder))
+
+
+def _make_read_only(folder: Path) -> None:
+    for parent, _, files in os.walk(folder, topdown=False):
+        for path in (*(Path(parent) / name for name in files), Path(parent)):
+            with contextlib.suppress(OSError):
+                mode = path.lstat().st_mode
+                if not stat.S_ISLNK(mode):
+                    path.chmod(stat.S_IMODE(mode) & ~0o222)

@@ -1,0 +1,78 @@
+"""The `local` driver: plain processes of this user. The quickest, and no protection against ill will."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from slop_code.execution.environment import EnvironmentSpec
+from slop_code.execution.process import Command, Outcome, Warden
+from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, free_local_port
+from slop_code.execution.workspace import Template
+
+SHELL = "/bin/sh"
+
+
+class LocalSession(Session):
+    """Commands run as this user, in a temporary folder, with the paths of this machine."""
+
+    def __init__(
+        self, spec: EnvironmentSpec, template: Template, tools: PreparedTools, tools_folder: Path, assets: Path | None
+    ) -> None:
+        super().__init__(spec, template, tools, link_shared=True)
+        limits = spec.limits.as_limits()
+        self.layout = Layout(
+            workspace=str(self.workspace),
+            home=str(self.folder / "home"),
+            tmp=str(self.folder / "tmp"),
+            tools=str(tools_folder),
+            assets=str(assets) if assets else "",
+        )
+        self._limits = limits
+        self._warden = Warden.launch(
+            rlimits={**limits.rlimits(), **limits.process_rlimit(None)},
+            max_processes=limits.processes,
+            remove=[self.folder],
+        )
+
+    def run(
+        self, line: str, *, stdin: bytes = b"", timeout: float | None = None, env: Mapping[str, str] | None = None
+    ) -> Outcome:
+        return self._warden.run(self._command(line, env, stdin=stdin, timeout=timeout))
+
+    def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
+        self._warden.start(self._command(line, env))
+
+    def ended(self) -> Outcome | None:
+        return self._warden.state()
+
+    def connect(self, host: str, port: int, timeout: float) -> socket.socket:
+        return socket.create_connection((host, port), timeout)
+
+    def stop(self) -> Outcome:
+        return self._warden.stop()
+
+    def free_port(self) -> int:
+        return free_local_port()
+
+    def close(self) -> None:
+        self._warden.close()
+        super().close()
+
+    def host_path(self) -> Sequence[str]:
+        given = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+        return list(dict.fromkeys([*given, *HOST_PATH]))
+
+    def _command(
+        self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
+    ) -> Command:
+        return Command(
+            argv=[SHELL, "-c", line],
+            cwd=self.layout.workspace,
+            env=self.environment(env),
+            stdin=stdin,
+            timeout=timeout,
+            limits=self._limits,
+        )

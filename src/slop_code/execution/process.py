@@ -1,0 +1,275 @@
+"""Running commands through a warden: the evaluator's side.
+
+A `Warden` is a helper process (see `warden.py`) that starts one command at a time and ends all that it started.
+Starting a warden costs some 40 ms, once per worker; a command through it costs little more than the bare process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from slop_code.execution.cgroup import make_process_group
+from slop_code.execution.errors import ExecutionError
+
+WARDEN_SCRIPT = Path(__file__).with_name("warden.py")
+# How much longer than a command's own timeout we wait for the warden before we take it for broken.
+_PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command may take. The defaults are far above what an honest program needs."""
+
+    memory: int | None = 4 << 30
+    processes: int | None = 1024
+    file_size: int | None = 1 << 30
+    open_files: int | None = 4096
+    output: int = 10 << 20
+
+    def rlimits(self) -> dict[str, int]:
+        """The limits that the kernel enforces on each process by itself."""
+        chosen = {
+            "RLIMIT_DATA": self.memory,
+            "RLIMIT_FSIZE": self.file_size,
+            "RLIMIT_NOFILE": self.open_files,
+            "RLIMIT_CORE": 0,
+        }
+        return {name: value for name, value in chosen.items() if value is not None}
+
+    def process_rlimit(self, user: tuple[int, int] | None) -> dict[str, int]:
+        """The kernel's limit on the processes of `user`, who has no others; or of this user, who has others already."""
+        if self.processes is None:
+            return {}
+        if user is not None:
+            return {"RLIMIT_NPROC": self.processes}
+        if os.getuid() == 0:
+            return {}
+        others = sum(1 for entry in os.scandir("/proc") if entry.name.isdigit() and _owner(entry) == os.getuid())
+        return {"RLIMIT_NPROC": 2 * others + self.processes}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to start: its exact arguments and all that it sees.
+
+    One that `tells_status` writes to descriptor 9 how its own child ended: a shell's words for a signal, if it was one,
+    then the exit code.
+    """
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    stdin: bytes = b""
+    timeout: float | None = None
+    limits: Limits = field(default_factory=Limits)
+    user: tuple[int, int] | None = None
+    tells_status: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command ended and what it gave.
+
+    `status` is the exit code, the negative number of the signal that killed it, or -1 after a timeout. `note` says
+    which limit it met, if it was ended for that. `cut` names the streams of which only a part was kept.
+    """
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool
+    wall_s: float
+    cpu_s: float
+    peak_memory: int
+    note: str = ""
+    cut: tuple[str, ...] = ()
+
+
+class Warden:
+    """A helper process that starts commands and ends everything that they started. For one thread at a time."""
+
+    def __init__(self, channel: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
+        self._channel = channel
+        self._process = process
+        self._closing = threading.Lock()
+
+    @classmethod
+    def launch(
+        cls,
+        *,
+        rlimits: Mapping[str, int] | None = None,
+        max_processes: int | None = None,
+        remove: Sequence[Path] = (),
+        prefix: Sequence[str] = (),
+        python: str = sys.executable,
+    ) -> Warden:
+        """Start a warden on this machine, under limits that hold for all its commands.
+
+        It removes the folders in `remove` when it ends, however that comes about. `max_processes` is enforced by a
+        control group where we may make one. `prefix` is a command that runs it, by `python`, somewhere else.
+        """
+        ours, theirs = socket.socketpair()
+        group = make_process_group(max_processes) if max_processes is not None else None
+        settings = {
+            "rlimits": dict(rlimits or {}),
+            "remove": [str(path) for path in (*remove, *([group] if group else []))],
+        }
+        with theirs:
+            process = subprocess.Popen(
+                [*prefix, python, "-I", "-S", str(WARDEN_SCRIPT), str(theirs.fileno()), json.dumps(settings)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+                # Memory that held a large message goes back at once, so that jobs do not inherit it when forked.
+                env={"MALLOC_MMAP_THRESHOLD_": str(1 << 18), "MALLOC_ARENA_MAX": "1"},
+            )
+        if group is not None:
+            (group / "cgroup.procs").write_text(str(process.pid))
+        return cls(ours, process)
+
+    def run(self, command: Command) -> Outcome:
+        """Run a command to its end.
+
+        Raises:
+            ExecutionError: it cannot be started, or the warden is gone.
+        """
+        self._send({"op": "run", **_request(command)}, command.stdin)
+        patience = None if command.timeout is None else command.timeout + _PATIENCE_S
+        return _outcome(*_checked(*self._receive(patience)))
+
+    def start(self, command: Command) -> None:
+        """Start a command and leave it running until `stop`; of its streams the last part is kept."""
+        self._send({"op": "start", **_request(command)}, command.stdin)
+        _checked(*self._receive(_PATIENCE_S))
+
+    def state(self) -> Outcome | None:
+        """What the started command has given if it has ended, else None."""
+        self._send({"op": "state"})
+        header, payload = _checked(*self._receive(_PATIENCE_S))
+        return _outcome(header, payload) if header["ended"] else None
+
+    def stop(self) -> Outcome:
+        """End the started command with everything that it started."""
+        self._send({"op": "stop"})
+        return _outcome(*_checked(*self._receive(_PATIENCE_S)))
+
+    def connect(self, host: str, port: int, timeout: float) -> socket.socket:
+        """A connection to a server, made from where the warden is.
+
+        Raises:
+            OSError: nobody listens there, or not in time.
+        """
+        self._send({"op": "connect", "host": host, "port": port, "timeout": timeout})
+        header, _, fds = self._receive_with_fds(timeout + _PATIENCE_S)
+        if not fds:
+            raise OSError(header.get("errno") or 0, header.get("error", "no connection"))
+        return socket.socket(fileno=fds[0])
+
+    def close(self) -> None:
+        """End the warden and all that it runs; may be called from another thread, and twice."""
+        with self._closing:
+            with contextlib.suppress(OSError):
+                self._channel.shutdown(socket.SHUT_RDWR)
+            if self._process is not None:
+                try:
+                    self._process.wait(_PATIENCE_S)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._process.wait()
+            self._channel.close()
+
+    def _send(self, header: dict[str, Any], payload: bytes = b"") -> None:
+        header["payload"] = len(payload)
+        body = json.dumps(header).encode()
+        try:
+            self._channel.sendall(struct.pack(">I", len(body)) + body)
+            if payload:
+                self._channel.sendall(payload)
+        except OSError as error:
+            raise self._lost() from error
+
+    def _receive(self, patience: float | None) -> tuple[dict[str, Any], bytes]:
+        header, payload, _ = self._receive_with_fds(patience)
+        return header, payload
+
+    def _receive_with_fds(self, patience: float | None) -> tuple[dict[str, Any], bytes, list[int]]:
+        try:
+            self._channel.settimeout(patience)
+            start, fds, _, _ = socket.recv_fds(self._channel, 4, 1)
+            if len(start) < 4:
+                start += self._exactly(4 - len(start))
+            (length,) = struct.unpack(">I", start)
+            header: dict[str, Any] = json.loads(self._exactly(length))
+            return header, self._exactly(header["payload"]), fds
+        except OSError as error:
+            raise self._lost() from error
+
+    def _exactly(self, count: int) -> bytes:
+        data = bytearray(count)
+        view = memoryview(data)
+        while view:
+            received = self._channel.recv_into(view)
+            if not received:
+                raise ConnectionResetError
+            view = view[received:]
+        return bytes(data)
+
+    def _lost(self) -> ExecutionError:
+        return ExecutionError("the helper process that runs commands is gone: it was killed from outside")
+
+
+def _request(command: Command) -> dict[str, Any]:
+    limits = command.limits
+    request: dict[str, Any] = {
+        "argv": list(command.argv),
+        "cwd": command.cwd,
+        "env": dict(command.env),
+        "timeout": command.timeout,
+        "memory": limits.memory,
+        "processes": limits.processes,
+        "output_limit": limits.output,
+        "tells_status": command.tells_status,
+    }
+    if command.user is not None:
+        request["uid"], request["gid"] = command.user
+    return request
+
+
+def _checked(header: dict[str, Any], payload: bytes) -> tuple[dict[str, Any], bytes]:
+    if "failure" in header:
+        raise ExecutionError(f"cannot be started: {header['failure']}")
+    return header, payload
+
+
+def _outcome(header: Mapping[str, Any], payload: bytes) -> Outcome:
+    end = header["out"]
+    return Outcome(
+        status=header["status"] if header["status"] is not None else -1,
+        stdout=payload[:end],
+        stderr=payload[end : end + header["err"]],
+        timed_out=header["timed_out"],
+        wall_s=header["wall_s"],
+        cpu_s=header["cpu_s"],
+        peak_memory=header["peak"],
+        note=header["note"],
+        cut=tuple(name for name, cut in (("stdout", header["out_cut"]), ("stderr", header["err_cut"])) if cut),
+    )
+
+
+def _owner(entry: os.DirEntry[str]) -> int | None:
+    try:
+        return entry.stat().st_uid
+    except OSError:
+        return None

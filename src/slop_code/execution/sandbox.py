@@ -1,0 +1,239 @@
+"""The `sandbox` driver: every command in namespaces of its own, made by bubblewrap.
+
+What a program sees:
+
+    /workspace                  its files, writable
+    /home/user, /tmp            private and writable
+    /tools, /assets             prepared tools and the problem's assets, read-only
+    /usr, /bin, /lib*, /opt     this machine's system, read-only; of /etc only what programs need
+    /proc, /dev                 its own
+
+No network but a private loopback, no other processes, no privileges. When we are root, the program is an unprivileged
+user that exists nowhere else; otherwise it is this user in a user namespace, without any capability.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+from slop_code.execution.environment import SandboxEnvironmentSpec
+from slop_code.execution.errors import ExecutionError
+from slop_code.execution.interpreter import own_interpreter
+from slop_code.execution.process import WARDEN_SCRIPT, Command, Outcome, Warden
+from slop_code.execution.session import Layout, PreparedTools, Session
+from slop_code.execution.workspace import Template
+
+LAYOUT = Layout(workspace="/workspace", home="/home/user", tmp="/tmp", tools="/tools", assets="/assets")  # noqa: S108
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt")
+ETC = (
+    *("alternatives", "ca-certificates", "debian_version", "fonts", "java-17-openjdk", "ld.so.cache", "ld.so.conf"),
+    *("ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "os-release", "protocols", "services", "ssl"),
+)
+_GIVEN = (Path("/"), Path("/etc"), Path("/home"))
+# bubblewrap gives 128+n for a program that signal n killed, which is also what a program may exit with. A shell in
+# between says on descriptor 9, in words and before the number, if it was a signal.
+_TELLING_SHELL = 'exec 8>&2 2>&9 9>&-; (exec /bin/sh -c "$1" 2>&8 8>&-); s=$?; echo $s >&2; exit $s'
+_HOW_TO = "install bubblewrap (apt-get install bubblewrap), or use an environment of type local or docker"
+# Unused ids far above any real account; each session has one of its own, so that sessions cannot touch each other.
+_FIRST_USER = 0x70000000
+_numbers = count()
+_counting = threading.Lock()
+
+
+@cache
+def why_not() -> str | None:
+    """Why this machine cannot run sandboxes, or None if it can."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        return f"bubblewrap is not installed; {_HOW_TO}"
+    probe = [*_namespaces(bwrap, network=False), "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+    done = subprocess.run(probe, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    reason = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
+    return f"bubblewrap cannot make namespaces here ({reason}); as root, or with unprivileged user namespaces, it can"
+
+
+class SandboxSession(Session):
+    """Each command gets a sandbox of its own; a server and the requests to it share one."""
+
+    spec: SandboxEnvironmentSpec
+
+    def __init__(
+        self,
+        spec: SandboxEnvironmentSpec,
+        template: Template,
+        tools: PreparedTools,
+        tools_folder: Path,
+        assets: Path | None,
+        *,
+        interpreter_folders: Sequence[Path] = (),
+    ) -> None:
+        reason = why_not()
+        if reason is not None:
+            raise ExecutionError(f"the sandbox cannot be used: {reason}")
+        super().__init__(spec, template, tools, owner=sandbox_user())
+        self.layout = LAYOUT
+        self._limits = spec.limits.as_limits()
+        self._wrapper = [
+            *sandbox_arguments(self.folder, tools_folder, assets, network=False),
+            *_shared_folders(template),
+            *read_only([*interpreter_folders, *map(Path, spec.sandbox.read_only_paths)]),
+        ]
+        self._rlimits = {**self._limits.rlimits(), **self._limits.process_rlimit(self.owner)}
+        self._warden = Warden.launch(rlimits=self._rlimits, remove=[self.folder])
+        self._server: Warden | None = None
+
+    def run(
+        self, line: str, *, stdin: bytes = b"", timeout: float | None = None, env: Mapping[str, str] | None = None
+    ) -> Outcome:
+        return self._warden.run(
+            Command(
+                argv=[*self._wrapper, "--", *enter(self.owner), "/bin/sh", "-c", _TELLING_SHELL, "sh", line],
+                cwd="/",
+                tells_status=True,
+                env=self.environment(env),
+                stdin=stdin,
+                timeout=timeout,
+                limits=self._limits,
+            )
+        )
+
+    def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
+        # The warden itself goes into the sandbox: only from there can the server be reached.
+        own = own_interpreter()
+        wrapper = [*self._wrapper, *read_only([own.prefix, own.path.parent, WARDEN_SCRIPT]), "--", *enter(self.owner)]
+        self._server = Warden.launch(rlimits=self._rlimits, prefix=wrapper, python=str(own.path))
+        self._server.start(
+            Command(argv=["/bin/sh", "-c", line], cwd=LAYOUT.workspace, env=self.environment(env), limits=self._limits)
+        )
+
+    def ended(self) -> Outcome | None:
+        return self._running().state()
+
+    def connect(self, host: str, port: int, timeout: float) -> socket.socket:
+        if self._server is None:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "no server is running")
+        return self._server.connect(host, port, timeout)
+
+    def stop(self) -> Outcome:
+        server = self._running()
+        try:
+            return server.stop()
+        finally:
+            server.close()
+            self._server = None
+
+    def free_port(self) -> int:
+        # The loopback is the sandbox's own, so every port is free.
+        return 8000
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        self._warden.close()
+        super().close()
+
+    def _running(self) -> Warden:
+        if self._server is None:
+            raise ExecutionError("no server has been started")
+        return self._server
+
+
+def sandbox_user() -> tuple[int, int] | None:
+    """The user that a session's programs are, when we are root; None when we are not, and they stay this user."""
+    if os.getuid() != 0:
+        return None
+    with _counting:
+        number = _FIRST_USER + (os.getpid() % (1 << 17)) * 512 + next(_numbers) % 512
+    return number, number
+
+
+def sandbox_arguments(folder: Path, tools_folder: Path, assets: Path | None, *, network: bool) -> list[str]:
+    """The bubblewrap command line up to what the program is, for a session's folder."""
+    bwrap = shutil.which("bwrap") or "bwrap"
+    arguments = [*_namespaces(bwrap, network=network), "--die-with-parent", "--hostname", "sandbox"]
+    arguments += _folders("/home", *([] if network else ["/etc"]))
+    for path in map(Path, SYSTEM):
+        if path.is_symlink():
+            arguments += ["--symlink", os.readlink(path), str(path)]  # noqa: PTH115
+        elif path.is_dir():
+            arguments += ["--ro-bind", str(path), str(path)]
+    if network:
+        arguments += ["--ro-bind", "/etc", "/etc"]
+    else:
+        arguments += read_only([Path("/etc") / name for name in ETC])
+        for name, text in _account_files(folder).items():
+            (folder / name).write_text(text)
+            arguments += ["--ro-bind", str(folder / name), f"/etc/{name}"]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    arguments += ["--bind", str(folder / "tmp"), LAYOUT.tmp, "--bind", str(folder / "home"), LAYOUT.home]
+    arguments += ["--bind", str(folder / "workspace"), LAYOUT.workspace]
+    arguments += ["--bind" if network else "--ro-bind", str(tools_folder), LAYOUT.tools]
+    if assets is not None:
+        arguments += ["--ro-bind", str(assets), LAYOUT.assets]
+    return [*arguments, "--chdir", LAYOUT.workspace]
+
+
+def read_only(paths: Sequence[Path]) -> list[str]:
+    """Arguments that show `paths` inside, read-only, where they are; what is missing or visible anyway is left out."""
+    arguments: list[str] = []
+    for path in dict.fromkeys(paths):
+        visible = any(path.is_relative_to(root) for root in SYSTEM)
+        if path.exists() and not visible:
+            # bubblewrap makes missing parents for root's eyes only.
+            arguments += _folders(*(str(parent) for parent in reversed(path.parents) if parent not in _GIVEN))
+            arguments += ["--ro-bind", str(path), str(path)]
+    return arguments
+
+
+def enter(owner: tuple[int, int] | None) -> list[str]:
+    """The command that gives up every privilege before the program begins, where bubblewrap was run by root."""
+    if owner is None:
+        return []
+    setpriv = shutil.which("setpriv") or "/usr/bin/setpriv"
+    user, group = owner
+    return [
+        setpriv, f"--reuid={user}", f"--regid={group}", "--clear-groups", "--no-new-privs",
+        "--inh-caps=-all", "--bounding-set=-all", "--",
+    ]  # fmt: skip
+
+
+def _folders(*paths: str) -> list[str]:
+    return [part for path in paths for part in ("--perms", "0755", "--dir", path)]
+
+
+def _account_files(folder: Path) -> dict[str, str]:
+    status = (folder / "workspace").stat()
+    return {
+        "passwd": f"user:x:{status.st_uid}:{status.st_gid}::{LAYOUT.home}:/bin/sh\n",
+        "group": f"user:x:{status.st_gid}:\n",
+        "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+    }
+
+
+def _namespaces(bwrap: str, *, network: bool) -> list[str]:
+    arguments = [bwrap, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    if not network:
+        arguments.append("--unshare-net")
+    if os.getuid() == 0:
+        kept = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+        return [*arguments, "--cap-drop", "ALL", *(part for name in kept for part in ("--cap-add", name))]
+    return [*arguments, "--unshare-user", "--cap-drop", "ALL"]
+
+
+def _shared_folders(template: Template) -> list[str]:
+    return [
+        part
+        for name in sorted(template.shared)
+        for part in ("--ro-bind", str(template.folder / name), f"{LAYOUT.workspace}/{name}")
+    ]

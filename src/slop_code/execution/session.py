@@ -1,0 +1,144 @@
+"""A place to run commands over one prepared submission: the one interface of the three drivers."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slop_code.execution.environment import EnvironmentSpec
+from slop_code.execution.process import Outcome
+from slop_code.execution.workspace import Template, Workspace, empty
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a program finds things: its workspace, HOME, TMPDIR, prepared tools (read-only) and assets (read-only)."""
+
+    workspace: str
+    home: str
+    tmp: str
+    tools: str
+    assets: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetupStep:
+    """A setup command that was run, and how it ended."""
+
+    command: str
+    status: int
+    output: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTools:
+    """What preparation put beside the workspace: folders for PATH and variables, as programs see them."""
+
+    path: tuple[str, ...] = ()
+    env: Mapping[str, str] | None = None
+
+
+class Session(ABC):
+    """One worker's place: a workspace that can be made fresh, and a way to run commands in it.
+
+    For one thread at a time, but `close` may be called from any. Commands are lines for a POSIX shell, run in the
+    workspace. Nothing that a command started is alive when `run` or `stop` returns.
+    """
+
+    layout: Layout
+
+    def __init__(
+        self,
+        spec: EnvironmentSpec,
+        template: Template,
+        tools: PreparedTools,
+        *,
+        owner: tuple[int, int] | None = None,
+        link_shared: bool = False,
+    ) -> None:
+        self.spec = spec
+        self.tools = tools
+        self.owner = owner
+        self.folder = Path(tempfile.mkdtemp(prefix="slop-code-"))
+        self._workspace = Workspace(self.folder / "workspace", template, owner=owner, link_shared=link_shared)
+
+    @property
+    def workspace(self) -> Path:
+        """The workspace as this process sees it, to put files in and take files out."""
+        return self._workspace.folder
+
+    def restore(self) -> None:
+        """Make workspace, HOME and TMPDIR fresh."""
+        self._workspace.restore()
+        empty(self.folder / "home", self.owner)
+        empty(self.folder / "tmp", self.owner)
+
+    @abstractmethod
+    def run(
+        self, line: str, *, stdin: bytes = b"", timeout: float | None = None, env: Mapping[str, str] | None = None
+    ) -> Outcome:
+        """Run a command line to its end.
+
+        Raises:
+            ExecutionError: it could not be run, through no fault of the submission.
+        """
+
+    @abstractmethod
+    def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
+        """Start a server and leave it running until `stop`."""
+
+    @abstractmethod
+    def ended(self) -> Outcome | None:
+        """What the server gave if it has ended by itself, else None."""
+
+    @abstractmethod
+    def connect(self, host: str, port: int, timeout: float) -> socket.socket:
+        """A connection to the server, also where it has no network of its own; raises OSError if nobody listens."""
+
+    @abstractmethod
+    def stop(self) -> Outcome:
+        """End the server with everything that it started; gives the last part of its streams."""
+
+    @abstractmethod
+    def free_port(self) -> int:
+        """A port that the server can listen on."""
+
+    def close(self) -> None:
+        """End everything and remove the session's folder. May be called twice."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """A command's variables: the host's if included, then ours, then the environment file's, then `extra`."""
+        ours = {
+            "PATH": ":".join([*self.tools.path, *self.host_path()]),
+            "HOME": self.layout.home,
+            "TMPDIR": self.layout.tmp,
+            "LANG": "C.UTF-8",
+            # Cases have no network, so tools that would reach for it are told at once.
+            "UV_OFFLINE": "1",
+            "UV_NO_SYNC": "1",
+            "PIP_NO_INDEX": "1",
+            **(self.tools.env or {}),
+        }
+        return {**self.spec.host_env(), **ours, **self.spec.environment.env, **(extra or {})}
+
+    def host_path(self) -> Sequence[str]:
+        """The host's tool folders, for PATH."""
+        return HOST_PATH
+
+
+HOST_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+
+def free_local_port() -> int:
+    """A TCP port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

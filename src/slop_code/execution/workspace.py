@@ -1,0 +1,190 @@
+"""A case's own files, restored quickly from a prepared image.
+
+    session/
+      workspace/    what the program finds in its current folder: the image's files, nothing else
+      home/         a private HOME, empty
+      tmp/          a private TMPDIR, empty
+
+Restoring touches only what the last case changed. A file counts as unchanged if its inode, size and change time are
+what they were when we wrote it; nobody but root can forge a change time. Folders that setup filled with thousands of
+files (a virtual environment, say) are not copied but shared, read-only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slop_code.execution.snapshot import Entry
+
+# The clock of change times may tick this slowly; what was written just before a case began is not trusted.
+_TICK_NS = 20_000_000
+# Contents are kept in memory up to this size, for all files of an image together.
+_MEMORY_LIMIT = 8 << 20
+
+Stamp = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What a fresh workspace holds: the entries of an image's folder, with the contents of small files at hand."""
+
+    folder: Path
+    entries: Sequence[Entry]
+    shared: frozenset[str]
+    contents: dict[str, bytes]
+
+    @classmethod
+    def read(cls, folder: Path, entries: Sequence[Entry], shared: frozenset[str]) -> Template:
+        """Take up `entries` of `folder`, without what lies in a shared folder."""
+        own = [entry for entry in entries if not any(entry.path.startswith(f"{name}/") for name in shared)]
+        contents: dict[str, bytes] = {}
+        total = 0
+        for entry in own:
+            if entry.kind == "file" and total + entry.size <= _MEMORY_LIMIT:
+                contents[entry.path] = (folder / entry.path).read_bytes()
+                total += entry.size
+        return cls(folder, own, shared, contents)
+
+
+class Workspace:
+    """The folder of one worker's cases, which can be made fresh again and again."""
+
+    def __init__(self, folder: Path, template: Template, *, owner: tuple[int, int] | None, link_shared: bool) -> None:
+        self.folder = folder
+        self._template = template
+        self._owner = owner
+        self._link_shared = link_shared
+        self._stamps: dict[str, Stamp] = {}
+        self._kinds = {entry.path: entry.kind for entry in template.entries}
+        folder.mkdir()
+        folder.chmod(0o755)
+        self._own(folder)
+
+    def restore(self) -> None:
+        """Make the folder hold exactly the template, whatever a program did to it."""
+        now = time.time_ns()
+        root = str(self.folder)
+        if not os.path.isdir(root) or os.path.islink(root):  # noqa: PTH112, PTH114
+            remove(self.folder)
+            self.folder.mkdir()
+            self._stamps.clear()
+        os.chmod(root, 0o755)  # noqa: PTH101, S103
+        self._own(self.folder)
+        clean = self._clean_up(now)
+        for entry in self._template.entries:
+            if entry.path not in clean:
+                self._write(entry)
+
+    def _clean_up(self, now: int) -> set[str]:
+        """Remove what does not belong; return the paths that are as we left them."""
+        clean: set[str] = set()
+        pending = [""]
+        while pending:
+            folder = pending.pop()
+            for child in os.scandir(self.folder / folder):
+                path = f"{folder}/{child.name}" if folder else child.name
+                status = child.stat(follow_symlinks=False)
+                if self._is_as_left(path, status, now):
+                    clean.add(path)
+                    if self._kinds[path] == "folder" and path not in self._template.shared:
+                        pending.append(path)
+                else:
+                    remove(Path(child.path))
+        return clean
+
+    def _is_as_left(self, path: str, status: os.stat_result, now: int) -> bool:
+        kind = self._kinds.get(path)
+        if kind == "folder" and path not in self._template.shared:
+            # A folder's stamp changes with what is in it, which is looked at one by one.
+            known = self._stamps.get(path)
+            return (
+                known is not None
+                and stat.S_ISDIR(status.st_mode)
+                and (known[0], known[3], known[4]) == _identity(status)
+            )
+        return self._stamps.get(path) == _stamp(status) and status.st_ctime_ns < now - _TICK_NS
+
+    def _write(self, entry: Entry) -> None:
+        path = self.folder / entry.path
+        if entry.path in self._template.shared:
+            if self._link_shared:
+                path.symlink_to(self._template.folder / entry.path)
+            else:
+                path.mkdir()
+        elif entry.kind == "folder":
+            path.mkdir()
+            path.chmod(entry.mode & 0o777)
+        elif entry.kind == "link":
+            path.symlink_to(entry.target)
+        else:
+            self._write_file(entry, path)
+        self._own(path)
+        self._stamps[entry.path] = _stamp(path.lstat())
+
+    def _write_file(self, entry: Entry, path: Path) -> None:
+        content = self._template.contents.get(entry.path)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            if content is None:
+                with (
+                    (self._template.folder / entry.path).open("rb") as source,
+                    os.fdopen(os.dup(descriptor), "wb") as out,
+                ):
+                    shutil.copyfileobj(source, out, 1 << 20)
+            elif content:
+                os.write(descriptor, content)
+            os.fchmod(descriptor, entry.mode & 0o777)
+        finally:
+            os.close(descriptor)
+
+    def _own(self, path: Path) -> None:
+        if self._owner is not None:
+            os.chown(path, *self._owner, follow_symlinks=False)
+
+
+def empty(folder: Path, owner: tuple[int, int] | None) -> None:
+    """Make `folder` an empty one with mode 700, whatever is there."""
+    remove_children = folder.is_dir() and not folder.is_symlink()
+    if remove_children:
+        for child in os.scandir(folder):
+            remove(Path(child.path))
+    else:
+        remove(folder)
+        folder.mkdir()
+    folder.chmod(0o700)
+    if owner is not None:
+        os.chown(folder, *owner)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or tree that a program may have made hard to remove."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return
+    except (IsADirectoryError, PermissionError):
+        pass
+    else:
+        return
+    with contextlib.suppress(OSError, RecursionError):
+        shutil.rmtree(path)
+        return
+    # Folders without permissions, or nested deeper than Python can follow.
+    subprocess.run(["chmod", "-R", "u+rwX", "--", path], check=False, stderr=subprocess.DEVNULL)
+    subprocess.run(["rm", "-rf", "--", path], check=False, stderr=subprocess.DEVNULL)
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode, status.st_uid
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_mode, status.st_uid
