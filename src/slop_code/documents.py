@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from slop_code.findings import Finding, Findings
+from slop_code.findings import Finding, Findings, listed
 from slop_code.paths import shown_path
 
 Location = Sequence[str | int]
@@ -41,6 +41,7 @@ class Document:
     text: str
     data: Any
     _root: yaml.Node | None = field(default=None, repr=False)
+    _keys: dict[int, dict[str, tuple[yaml.Node, yaml.Node]]] = field(default_factory=dict, repr=False)
 
     def place(self, at: Location = ()) -> Place | None:
         """Where the value at `at` stands: its key in a mapping, its start in a list.
@@ -49,7 +50,7 @@ class Document:
         """
         node = shown = self._nodes()
         for part in at:
-            found = _child(node, part)
+            found = self._child(node, part)
             if found is not None:
                 shown, node = found
         return _place_of(shown) if shown is not None else None
@@ -58,7 +59,7 @@ class Document:
         """The text of a scalar exactly as the author wrote it (`1.50`, `yes`, `08`), if there is one."""
         node = self._nodes()
         for part in at:
-            found = _child(node, part)
+            found = self._child(node, part)
             if found is None:
                 return None
             node = found[1]
@@ -75,6 +76,19 @@ class Document:
     def excerpt(self, place: Place) -> str:
         """The line at `place` with a caret below it."""
         return _excerpt(self.text, place)
+
+    def _child(self, node: yaml.Node | None, part: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+        """The node to point at, and the node to go on from, for one part of a location."""
+        if isinstance(node, yaml.MappingNode):
+            if id(node) not in self._keys:
+                # Later pairs win, as they do when the mapping is constructed.
+                self._keys[id(node)] = {
+                    str(key.value): (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)
+                }
+            return self._keys[id(node)].get(str(part))
+        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            return node.value[part], node.value[part]
+        return None
 
     def _nodes(self) -> yaml.Node | None:
         if self._root is None and self.text.strip():
@@ -101,6 +115,9 @@ def read_document(path: Path, findings: Findings) -> Document | None:
 def read_documents(path: Path, findings: Findings) -> list[Document] | None:
     """Read every document of a YAML file (or the one of a `.json` file); None if it cannot be read."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            findings.error("is not a regular file", path=path)
+            return None
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         findings.error("no such file", path=path)
@@ -140,10 +157,32 @@ def _parse_yaml(path: Path, text: str, findings: Findings) -> list[Document] | N
     except RecursionError:
         findings.error(f"nests deeper than {MAX_DEPTH} levels", path=path)
         return None
-    except (ValueError, OverflowError, TypeError) as error:
-        findings.error(f"holds a value that cannot be read: {error}", path=path)
+    except (ValueError, OverflowError, TypeError, LookupError, AttributeError) as error:
+        # What a tag such as !!int makes of a text that does not fit is whatever Python's own functions raise.
+        findings.add(_unreadable_value(path, text, str(error)))
         return None
     return documents
+
+
+def _unreadable_value(path: Path, text: str, reason: str) -> Finding:
+    message = f"holds a value that cannot be read: {reason}"
+    loader = _Loader(text)
+    while loader.check_node():
+        pending = [loader.get_node()]
+        while pending:
+            node = pending.pop()
+            pending.extend(_children(node))
+            if isinstance(node, yaml.ScalarNode) and not _can_be_read(loader, node):
+                return _at_node(message, node, Document(path, text, None))
+    return Finding("error", message, shown_path(path))
+
+
+def _can_be_read(loader: Any, node: yaml.ScalarNode) -> bool:
+    try:
+        loader.construct_object(node)
+    except (ValueError, OverflowError, TypeError, LookupError, AttributeError):
+        return False
+    return True
 
 
 def _parse_json(path: Path, text: str, findings: Findings) -> list[Document] | None:
@@ -170,9 +209,14 @@ def _parse_json(path: Path, text: str, findings: Findings) -> list[Document] | N
     except ValueError as error:
         findings.error(f"holds a value that cannot be read: {error}", path=path)
         return None
-    for name in repeated:
-        findings.error(f'the key "{name}" stands twice in one object', path=path)
-    return None if repeated else [document]
+    if repeated:
+        # Read as YAML, where every key has a place.
+        known = len(findings.errors)
+        _parse_yaml(path, text, findings)
+        if len(findings.errors) == known:
+            findings.error(f"the key {listed(repeated)} stands twice in one object", path=path)
+        return None
+    return [document]
 
 
 class _Loader(_BaseLoader):  # type: ignore[misc]  # its base is chosen at run time
@@ -185,6 +229,7 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+_PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "null")}
 _MAY_BE_DEEP = re.compile(rf"^ {{{MAX_DEPTH}}}|(?:[-?:][ \t]+){{{MAX_DEPTH}}}", re.MULTILINE)
 
 
@@ -223,17 +268,25 @@ def _check_nodes(root: yaml.Node, document: Document, findings: Findings) -> Non
         pending.append((node, True))
         pending.extend((child, False) for child in children)
         if isinstance(node, yaml.MappingNode):
+            _read_keys_as_text(node)
             _check_repeated_keys(node, document, findings)
     if sizes[id(root)] > MAX_VALUES:
         findings.error(f"expands to more than {MAX_VALUES:,} values; its aliases multiply", path=document.path)
 
 
+def _read_keys_as_text(node: yaml.MappingNode) -> None:
+    """Keys are names: `01`, `yes` and `1.0` mean what the author sees, as they would in JSON."""
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.tag in _PLAIN_TAGS:
+            key.tag = "tag:yaml.org,2002:str"
+
+
 def _check_repeated_keys(node: yaml.MappingNode, document: Document, findings: Findings) -> None:
-    first: dict[tuple[str, str], yaml.Node] = {}
+    first: dict[str, yaml.Node] = {}
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
             continue
-        earlier = first.setdefault((key.tag, key.value), key)
+        earlier = first.setdefault(key.value, key)
         if earlier is not key:
             line = earlier.start_mark.line + 1
             findings.add(
@@ -270,18 +323,6 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
         return [child for pair in node.value for child in pair]
     return list(node.value) if isinstance(node, yaml.SequenceNode) else []
-
-
-def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node, yaml.Node] | None:
-    """The node to point at, and the node to go on from, for one part of a location."""
-    if isinstance(node, yaml.MappingNode):
-        # Later pairs win, as they do when the mapping is constructed.
-        for key, value in reversed(node.value):
-            if isinstance(key, yaml.ScalarNode) and key.value == str(part):
-                return key, value
-    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-        return node.value[part], node.value[part]
-    return None
 
 
 def _place_of(node: yaml.Node) -> Place:

@@ -47,11 +47,16 @@ def report_validation_error(
     `describe` turns a location into the thing it is about and the keys below that thing; `model`, where keys are
     forbidden, is what the known ones are looked up in.
     """
+    told: set[Location] = set()
     for item in error.errors(include_url=False):
-        subject, rest = describe(item["loc"])
-        at = (*base, *item["loc"])
-        message = _message(item, subject, rest, raw, model)
-        findings.error(message, document, at)
+        location = _written_location(item["loc"], raw, missing=item["type"] == "missing")
+        if location in told:
+            # Another branch of a union complains about the same value.
+            continue
+        told.add(location)
+        subject, rest = describe(location)
+        message = _message({**item, "loc": location}, subject, rest, raw, model)
+        findings.error(message, document, (*base, *location))
 
 
 def report_unknown_keys(
@@ -63,7 +68,6 @@ def report_unknown_keys(
     findings: Findings,
     *,
     runtime: frozenset[str] | set[str] = frozenset(),
-    forbidden: bool = False,
 ) -> None:
     """Report each key of `raw` that `model` does not know, with the known key it may be a typo of.
 
@@ -73,8 +77,12 @@ def report_unknown_keys(
     for key in raw:
         if key in known:
             continue
-        if forbidden:
-            findings.error(f'{subject} has unknown key "{key}"{did_you_mean(key, known)}', document, (*at, key))
+        if key in runtime:
+            findings.warning(
+                f'{subject} has the key "{key}", which is not read: it follows from where it stands',
+                document,
+                (*at, key),
+            )
         else:
             hint = did_you_mean(key, known) or "; it is kept as an extra"
             findings.warning(f'{subject} has unknown key "{key}"{hint}', document, (*at, key))
@@ -129,6 +137,19 @@ def _message(item: Any, subject: str, rest: Location, raw: Any, model: type[Base
     return (
         f'{subject}: "{key}" {message[:1].lower()}{message[1:]}, found {found}' if key else f"{subject}: {item['msg']}"
     )
+
+
+def _written_location(location: Location, raw: Any, *, missing: bool) -> tuple[str | int, ...]:
+    """The parts of a location that stand in the file, without the names that pydantic gives to branches of a union."""
+    written: list[str | int] = []
+    for position, part in enumerate(location):
+        in_list = isinstance(raw, (list, tuple)) and isinstance(part, int) and part < len(raw)
+        if in_list or (isinstance(raw, Mapping) and part in raw):
+            raw = raw[part]
+        elif not (missing and position == len(location) - 1):
+            continue
+        written.append(part)
+    return tuple(written)
 
 
 def _siblings(raw: Any, location: Location) -> list[str]:

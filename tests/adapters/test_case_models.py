@@ -115,8 +115,8 @@ def test_none_where_a_list_belongs_is_an_empty_list() -> None:
     assert (case.arguments, case.tags, case.input_files, case.tracked_files, case.metadata) == ([], [], [], [], {})
 
 
-@pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), True, "soon"])
-def test_a_timeout_is_a_positive_finite_number(wrong: Any) -> None:
+@pytest.mark.parametrize("wrong", [0, -1, float("nan"), True, "soon"])
+def test_a_timeout_is_a_positive_number(wrong: Any) -> None:
     with pytest.raises(ValidationError):
         BaseCase(id="a", timeout_s=wrong)
 
@@ -185,4 +185,56 @@ def test_a_case_of_the_other_adapter_is_a_clear_error() -> None:
 
 def test_a_case_that_does_not_fit_names_the_field() -> None:
     with pytest.raises(AdapterError, match='case "a" is not a valid CLICase: stdin'):
-        as_case(BaseCase(id="a", stdin=5), CLICase)
+        as_case(BaseCase(id="a", stdin=[5]), CLICase)  # type: ignore[call-arg]
+
+
+def test_conversion_keeps_what_was_changed_in_place_and_what_an_authors_class_declares() -> None:
+    class Mine(BaseCase):
+        flavour: str = "sour"
+
+    case = Mine(id="a")
+    case.arguments.append("--verbose")
+    converted = as_case(case, CLICase)
+    assert converted.arguments == ["--verbose"]
+    assert converted.flavour == "sour"  # type: ignore[attr-defined]
+    with pytest.raises(AdapterError, match="another adapter"):
+        as_case(type("Sub", (APICase,), {})(id="a"), CLICase)
+
+
+def test_infinity_means_no_limit_and_nothing_means_not_given() -> None:
+    assert BaseCase(id="a", timeout_s=float("inf")).time_limit() is None
+    assert BaseCase(id="a", timeout_s=3).time_limit() == 3
+
+
+@pytest.mark.parametrize("field", ["description", "priority", "group", "checkpoint", "order", "reset"])
+def test_nothing_where_a_value_belongs_was_not_given(field: str) -> None:
+    case = APICase.model_validate({"id": "a", field: None})
+    assert getattr(case, field) == getattr(APICase(id="a"), field)
+    assert field not in case.model_fields_set
+
+
+def test_priorities_are_ordered_by_rank_in_filters_of_any_kind() -> None:
+    low, normal, high = (BaseCase(id="a", priority=word).priority for word in ("low", "normal", "HIGH"))
+    assert (low, high) == ("low", "HIGH")
+    assert high >= "normal"
+    assert not low >= "normal"
+    assert normal >= 1
+    assert normal <= 1
+    assert BaseCase(id="a", priority="2").priority == 2
+    with pytest.raises(ValidationError, match="use low, normal, high or a number"):
+        BaseCase(id="a", priority="urgent")
+
+
+def test_a_mocks_attributes_are_not_real_names() -> None:
+    from unittest.mock import Mock
+
+    group = Mock()
+    case = CLICase(id="a", original_group=group.original_group, original_checkpoint=group.original_checkpoint)
+    assert (case.original_group, case.original_checkpoint) == (None, None)
+
+
+def test_extras_named_like_a_method_of_pydantic_are_what_the_author_wrote() -> None:
+    case = BaseCase.model_validate({"id": "a", "schema": {"type": "object"}, "json": 1})
+    assert getattr(case, "schema", None) == {"type": "object"}
+    assert getattr(case.model_copy(update={"id": "b"}), "schema", None) == {"type": "object"}
+    assert case.model_dump()["schema"] == {"type": "object"}

@@ -47,15 +47,18 @@ def test_a_list_of_names_takes_each_body_from_its_folder_in_the_lists_order(make
         {"checkpoints": ["zeta", "alpha"]},
         {
             "zeta/config.yaml": "version: 4\ngroups: {core: {type: Core}}\norder: 99\n",
-            "alpha/config.yaml": "timeout: 3\n",
+            "alpha/config.yaml": "timeout: 3\nenv: {B: 2}\n",
         },
     )
+    with (folder / "config.yaml").open("a") as config:
+        config.write("timeout: 8\nenv: {A: 1}\n")
     problem = ProblemConfig.from_yaml(folder)
     assert [checkpoint.name for checkpoint in problem.iterate_checkpoints()] == ["zeta", "alpha"]
     assert [checkpoint.order for checkpoint in problem.iterate_checkpoints()] == [1, 2]
     assert problem.checkpoints["zeta"].version == 4
     assert list(problem.checkpoints["zeta"].groups) == ["core"]
-    assert problem.checkpoints["alpha"].timeout == 3
+    assert (problem.checkpoints["alpha"].timeout, problem.checkpoints["zeta"].groups["core"].timeout) == (3, 8)
+    assert problem.checkpoints["alpha"].env == {"A": "1", "B": "2"}
 
 
 def test_errors_of_a_listed_checkpoint_point_into_its_own_file(make_problem: MakeProblem) -> None:
@@ -99,7 +102,8 @@ def test_env_is_merged_key_by_key_and_the_checkpoint_wins(make_problem: MakeProb
         ({"timeout": 20}, {"timeout": 30}, {"timeout": 10}, 30),
         ({"timeout": 20}, {"timeout": None}, {}, None),
         ({"timeout": 20}, {}, {"timeout": None}, None),
-        ({}, {}, {"timeout": 9}, None),
+        ({}, {}, {"timeout": 9}, 9),
+        ({"timeout": None}, {}, {"timeout": 9}, None),
         ({}, {}, {}, None),
     ],
 )
@@ -184,17 +188,19 @@ def test_a_regression_group_without_originals_is_an_ordinary_group(make_problem:
 def test_extras_of_checkpoints_and_groups_are_kept_and_warned_about_once(make_problem: MakeProblem) -> None:
     with structlog.testing.capture_logs() as logs:
         problem = load(
-            make_problem, {"one": {"seed": 1, "groups": {"core": {"filters": {"tags": ["a"]}, "isolatd": 1}}}}
+            make_problem, {"one": {"seed": 1, "groups": {"core": {"schema": {"tags": ["a"]}, "isolatd": 1}}}}
         )
     checkpoint = problem.checkpoints["one"]
     assert getattr(checkpoint, "seed", 42) == 1
     assert checkpoint.get("tolerance", 1e-6) == 1e-6
-    assert getattr(checkpoint.groups["core"], "filters", {}) == {"tags": ["a"]}
+    # Also under a name that pydantic gives a method.
+    assert getattr(checkpoint.groups["core"], "schema", {}) == {"tags": ["a"]}
+    assert checkpoint.groups["core"].get("schema") == {"tags": ["a"]}
     assert getattr(checkpoint.groups["core"], "num_cases", 100) == 100
     events = [entry["event"] for entry in logs]
     assert len(events) == 3
     assert 'checkpoint "one" has unknown key "seed"' in events[0]
-    assert 'group "core" of checkpoint "one" has unknown key "filters"' in events[1]
+    assert 'group "core" of checkpoint "one" has unknown key "schema"' in events[1]
     assert '(did you mean "isolated"?)' in events[2]
 
 

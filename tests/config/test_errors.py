@@ -65,6 +65,11 @@ def error_of(folder: Path) -> ConfigError:
         (HEAD.replace("name: demo", "nam: demo"), 1, 'lacks the key "name" ("nam" looks like a misspelling of it)'),
         (HEAD.replace("name: demo", "name: ''"), 1, '"name" must not be empty'),
         (HEAD + "x: &x [*x]\n", 6, "an alias refers to the value that it is part of"),
+        (HEAD + "x: !!int abc\n", 6, "holds a value that cannot be read"),
+        (HEAD + "x: !!bool maybe\n", 6, "holds a value that cannot be read"),
+        (HEAD + "1: x\n'1': y\n", 7, 'the key "1" stands here again'),
+        (HEAD + f"checkpoints: [{'x' * 300}]\n", 6, "there is no such file"),
+        (HEAD + "checkpoints: {a: {groups: {g: {filters: {priority: x}}}}}\n", 6, 'unknown priority "x"'),
     ],
 )
 def test_what_is_wrong_is_shown_with_its_line(make_problem: MakeProblem, text: str, line: int, message: str) -> None:

@@ -57,6 +57,19 @@ def test_a_star_means_every_checkpoint_of_lower_order(make_problem: MakeProblem)
     assert list(third(make_problem, {"checkpoints": "*"})) == ["one_core", "one_errors", "two_extra"]
 
 
+def test_a_star_does_not_mean_later_checkpoints(make_problem: MakeProblem) -> None:
+    checkpoints = {**SOURCES, "three": {"groups": {"x": {}}}}
+    checkpoints["two"] = {**checkpoints["two"], "regressions": [{"checkpoints": "*"}]}
+    problem = ProblemConfig.from_yaml(make_problem({"checkpoints": checkpoints}))
+    assert list(problem.checkpoints["two"].groups) == ["extra", "one_core", "one_errors"]
+
+
+def test_an_imported_group_inherits_a_longer_timeout_of_its_new_checkpoint(make_problem: MakeProblem) -> None:
+    checkpoints = {**SOURCES, "three": {"timeout": 99, "regressions": [{"checkpoint": "one"}]}}
+    problem = ProblemConfig.from_yaml(make_problem({"checkpoints": checkpoints}))
+    assert problem.checkpoints["three"].groups["one_core"].timeout == 99
+
+
 def test_groups_type_filter_and_exclude_choose(make_problem: MakeProblem) -> None:
     assert list(third(make_problem, {"checkpoint": "one", "groups": ["errors"]})) == ["one_errors"]
     assert list(third(make_problem, {"checkpoints": "*", "type_filter": "core"})) == ["one_core"]
@@ -119,6 +132,8 @@ def test_naming_an_imported_group_says_where_to_take_it_from(make_problem: MakeP
         ({"checkpoint": "one", "name_template": "{group.x}"}, r'unknown placeholder "\{group.x\}"'),
         ({"checkpoint": "one", "name_template": "{group"}, r'name_template "\{group" is not a valid template'),
         ({"checkpoint": "one", "name_template": "{idx:zz}"}, r"is not a valid template"),
+        ({"checkpoint": "one", "name_template": ""}, r"is not a valid template: it gives an empty name"),
+        ({"checkpoint": "one", "name_template": "{group:>5000000000}"}, r"is not a valid template"),
         ({"checkpoint": "one", "name_template": "{idx:{x}}"}, r"is not a valid template"),
         ({"checkpoint": "one", "name_template": "same"}, r'"errors" of "one" would be named "same".*"core" of "one"'),
         (

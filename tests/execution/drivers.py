@@ -18,13 +18,19 @@ from tests.engines import bwrap_skip_reason, docker_skip_reason
 DRIVERS = [
     "local",
     pytest.param("sandbox", marks=pytest.mark.skipif(bwrap_skip_reason() is not None, reason=str(bwrap_skip_reason()))),
-    pytest.param("docker", marks=pytest.mark.skipif(docker_skip_reason() is not None, reason=str(docker_skip_reason()))),
+    pytest.param(
+        "docker", marks=pytest.mark.skipif(docker_skip_reason() is not None, reason=str(docker_skip_reason()))
+    ),
 ]
 
 
 def make_spec(kind: str, **blocks: Any) -> EnvironmentSpec:
     """An environment of a type, with this machine's or the test image's python3."""
-    values: dict[str, Any] = {"type": kind, "name": kind, "commands": {"command": "python3", "entry_file": "{entry_file}.py"}}
+    values: dict[str, Any] = {
+        "type": kind,
+        "name": kind,
+        "commands": {"command": "python3", "entry_file": "{entry_file}.py"},
+    }
     if kind == "docker":
         values["docker"] = {"image": os.environ.get("SLOP_CODE_TEST_IMAGE", "slop-code-test:python")}
     for name, block in blocks.items():

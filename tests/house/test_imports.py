@@ -11,8 +11,20 @@ import pytest
 HEAVY = {"pandas", "numpy", "pyarrow", "deepdiff", "jsonschema", "httpx", "docker", "ray"}
 
 PATHS = {
-    "slop_code.evaluation": "ProblemConfig CheckpointConfig GroupConfig GroupType initialize_loader "
-    "get_available_problems adapters loaders",
+    "slop_code.evaluation": "ProblemConfig CheckpointConfig GroupConfig GroupType PassPolicy CorrectnessResults "
+    "GroupReport run_checkpoint initialize_loader initialize_verifier get_available_problems adapters loaders verifiers",
+    "slop_code.evaluation.report": "CorrectnessResults GroupReport PassPolicy",
+    "slop_code.evaluation.runner": "CheckpointRunner run_checkpoint run_case initialize_loader",
+    "slop_code.evaluation.verifiers": "VerificationResult AttributeResult VerifierReport VerifierReturnType "
+    "VerifierProtocol VerifierError initialize_verifier validate_format models verifiers parsers format_validators "
+    "deepdiff_verify jsonschema_verify matches_status_code matches_regex parse_json parse_jsonl parse_yaml "
+    "parse_yaml_file parse_csv_content parse_markdown_table drop_keys_from_dicts convert_to_io "
+    "ensure_non_null_string extract_actual_output maybe_split_string ensure_expected_is_not_none",
+    "slop_code.evaluation.verifiers.models": "VerificationResult AttributeResult VerifierReport VerifierReturnType "
+    "VerifierProtocol",
+    "slop_code.evaluation.verifiers.verifiers": "VerificationResult VerifierError DEFAULT_DEEPDIFF_KWARGS "
+    "deepdiff_verify jsonschema_verify matches_status_code matches_regex",
+    "slop_code.evaluation.verifiers.format_validators": "validate_format ValidatorRegistry",
     "slop_code.evaluation.config": "ProblemConfig CheckpointConfig GroupConfig RegressionSpec ConfigError "
     "get_available_problems",
     "slop_code.evaluation.adapters": "BaseCase CaseResult CLICase CLIResult CLIAdapterConfig APICase APIResult "

@@ -10,6 +10,7 @@ import structlog
 
 from slop_code.evaluation import ProblemConfig, initialize_loader
 from slop_code.evaluation.adapters import BaseCase, CaseResult
+from slop_code.evaluation.config import ConfigError
 from slop_code.evaluation.loaders import LoaderError
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from tests.conftest import MakeProblem
@@ -278,7 +279,7 @@ def test_a_wrong_case_file_is_told_with_its_line(make_problem: MakeProblem, text
 def test_json_errors_have_a_line_too(make_problem: MakeProblem) -> None:
     with pytest.raises(LoaderError, match=r"a.json:2: is not JSON: "):
         load(make_problem, {"a.json": '{\n"x": }'})
-    with pytest.raises(LoaderError, match=r'a.json: the key "x" stands twice in one object'):
+    with pytest.raises(LoaderError, match=r'a.json:1: the key "x" stands here again'):
         load(make_problem, {"a.json": '{"x": 1, "x": 2}'})
     with pytest.raises(LoaderError, match=r'a.json:3: case "a": "expected.status_code" should be a whole number'):
         load(make_problem, {"a.json": '{\n"expected": {\n"status_code": "x"}}'})
@@ -290,7 +291,34 @@ def test_two_files_with_one_name_name_each_other(make_problem: MakeProblem) -> N
 
 
 def test_a_bad_filter_is_told(make_problem: MakeProblem) -> None:
-    with pytest.raises(LoaderError, match='unknown priority "urgent": use low, normal, high or a number'):
+    with pytest.raises(ConfigError, match='unknown priority "urgent": use low, normal, high or a number'):
         load(make_problem, {"a.yaml": "expected: {}"}, {"filters": {"priority": "urgent"}})
-    with pytest.raises(LoaderError, match="filters should be a mapping"):
+    with pytest.raises(ConfigError, match='"filters" should be a mapping'):
         load(make_problem, {"a.yaml": "expected: {}"}, {"filters": ["x"]})
+
+
+def test_names_and_arguments_in_the_configuration_mean_what_the_author_sees(make_problem: MakeProblem) -> None:
+    folder = make_problem(
+        """
+        name: d
+        version: 1
+        description: d
+        entry_file: d
+        adapter: {type: cli}
+        loader_script: builtin:files
+        checkpoints:
+          one:
+            groups:
+              core: {case_order: [002, 001], case_defaults: {arguments: [add, 1.50, 010, yes]}}
+        """,
+        {"one/core/001.yaml": "expected: {}", "one/core/002.yaml": "expected: {}"},
+    )
+    pairs = read(folder)
+    assert ids(pairs) == ["002", "001"]
+    assert pairs[0][0].arguments == ["add", "1.50", "010", "yes"]
+
+
+def test_an_explicit_null_in_a_case_file_means_no_limit(make_problem: MakeProblem) -> None:
+    files = {"a.yaml": "timeout: null\nexpected: {}", "b.yaml": "expected: {}"}
+    (first, _), (second, _) = load(make_problem, files, timeout=5)
+    assert (first.time_limit(), second.time_limit()) == (None, 5)

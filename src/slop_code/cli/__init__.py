@@ -60,3 +60,6 @@ def main() -> None:
     except SlopCodeError as error:
         note(f"error: {error}")
         sys.exit(2)
+    except OSError as error:
+        note(f"error: {error.filename or 'a file'}: {error.strerror or error}")
+        sys.exit(2)

@@ -27,7 +27,8 @@ from slop_code.execution.image import Image, Preparation, prepare_image
 from slop_code.execution.process import WARDEN_SCRIPT, Command, Outcome, Warden
 from slop_code.execution.sandbox import LAYOUT, sandbox_user
 from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session
-from slop_code.execution.workspace import Template, remove
+from slop_code.execution.shell import shell_argv
+from slop_code.execution.workspace import Template, give, remove
 
 LABEL = "slop-code"
 _START_TIMEOUT_S = 60.0
@@ -55,7 +56,7 @@ class DockerDriver(Driver):
             for name in ("home", "tmp"):
                 (folder / name).mkdir()
             if owner is not None:
-                _give(folder, owner)
+                give(folder, owner)
             layout = self._layout()
             env = {"PATH": ":".join(HOST_PATH), "HOME": layout.home, "TMPDIR": layout.tmp, "LANG": "C.UTF-8"}
             binds = _session_binds(folder, layout)
@@ -158,7 +159,7 @@ class DockerSession(Session):
         self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
     ) -> Command:
         return Command(
-            argv=["/bin/sh", "-c", line],
+            argv=shell_argv(line),
             cwd=self.layout.workspace,
             env=self.environment(env),
             stdin=stdin,
@@ -352,12 +353,6 @@ def _user(spec: DockerEnvironmentSpec) -> tuple[int, int] | None:
     if not user.isdigit() or (group and not group.isdigit()):
         raise ExecutionError(f'docker.user "{wanted}" should be numbers, such as "1000:1000"')
     return int(user), int(group or user)
-
-
-def _give(folder: Path, owner: tuple[int, int]) -> None:
-    for parent, folders, files in os.walk(folder):
-        for name in (".", *folders, *files):
-            os.chown(Path(parent) / name, *owner, follow_symlinks=False)
 
 
 def _owner_label() -> str:

@@ -20,12 +20,12 @@ from slop_code.execution.environment import (
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.image import Image, Preparation, prepare_image
 from slop_code.execution.interpreter import Interpreter, choose_interpreter
-from slop_code.execution.local import LocalSession
+from slop_code.execution.local import LocalSession, host_path
 from slop_code.execution.process import Command, Limits, Warden
 from slop_code.execution.python_setup import find_uv, virtualenv_commands
 from slop_code.execution.sandbox import LAYOUT, SandboxSession, enter, read_only, sandbox_arguments, sandbox_user
 from slop_code.execution.session import HOST_PATH, PreparedTools, Session, SetupStep
-from slop_code.execution.workspace import remove
+from slop_code.execution.workspace import give, remove
 
 _SETUP_TIMEOUT_S = 1800.0
 _SETUP_LIMITS = Limits(memory=None, processes=None, file_size=None, open_files=None, output=1 << 20)
@@ -79,18 +79,18 @@ class LocalDriver(Driver):
         interpreter = choose_interpreter(self.spec.environment.python, submission)
 
         def build(folder: Path) -> Preparation:
-            venv = str(folder / "tools" / "venv")
-            lines = _setup_lines(self.spec, submission, interpreter, venv)
+            tools = str(folder / "tools")
+            prepared = _tools(self.spec, interpreter, tools)
+            lines = _setup_lines(self.spec, submission, interpreter, tools)
+            _link_uv(folder)
             with tempfile.TemporaryDirectory(prefix="slop-code-setup-") as home:
-                env = _setup_environment(
-                    self.spec, [f"{venv}/bin", str(interpreter.path.parent)], home, home, _host_path()
-                )
+                env = _setup_environment(self.spec, prepared, home, home, host_path())
                 warden = Warden.launch()
                 try:
                     steps = run_setup(lines, warden, Command(["/bin/sh", "-c"], str(folder / "workspace"), env))
                 finally:
                     warden.close()
-            return Preparation(tuple(steps), _tools(self.spec, interpreter, venv), interpreter.version)
+            return Preparation(tuple(steps), prepared, interpreter.version)
 
         return prepare_image(submission, self.spec, _identity(interpreter), build)
 
@@ -108,16 +108,15 @@ class SandboxDriver(Driver):
         uv = find_uv()
 
         def build(folder: Path) -> Preparation:
-            venv = f"{LAYOUT.tools}/venv"
-            lines = _setup_lines(self.spec, submission, interpreter, venv)
+            prepared = _tools(self.spec, interpreter, LAYOUT.tools)
+            lines = _setup_lines(self.spec, submission, interpreter, LAYOUT.tools)
+            _link_uv(folder)
             owner = sandbox_user()
             for name in ("home", "tmp"):
                 (folder / name).mkdir()
             if owner is not None:
-                _give(folder, owner)
-            env = _setup_environment(
-                self.spec, [f"{venv}/bin", str(interpreter.path.parent)], LAYOUT.home, LAYOUT.tmp, HOST_PATH
-            )
+                give(folder, owner)
+            env = _setup_environment(self.spec, prepared, LAYOUT.home, LAYOUT.tmp, HOST_PATH)
             visible = [interpreter.prefix, *([uv] if uv else []), *map(Path, self.spec.sandbox.read_only_paths)]
             visible += [Path.home() / ".config" / "pip", Path.home() / ".config" / "uv"]
             wrapper = sandbox_arguments(folder, folder / "tools", None, network=self.spec.setup.network)
@@ -129,7 +128,7 @@ class SandboxDriver(Driver):
                 warden.close()
                 for name in ("home", "tmp"):
                     remove(folder / name)
-            return Preparation(tuple(steps), _tools(self.spec, interpreter, venv), interpreter.version)
+            return Preparation(tuple(steps), prepared, interpreter.version)
 
         return prepare_image(submission, self.spec, _identity(interpreter), build)
 
@@ -141,12 +140,12 @@ class SandboxDriver(Driver):
             image.preparation.tools,
             image.tools_folder,
             assets,
-            interpreter_folders=[interpreter.prefix],
+            needed=[interpreter.prefix, *([uv] if (uv := find_uv()) else [])],
         )
 
 
-def _setup_lines(spec: EnvironmentSpec, submission: Path, interpreter: Interpreter, venv: str) -> list[str]:
-    made = virtualenv_commands(submission, interpreter, venv, find_uv()) if spec.setup.virtualenv else []
+def _setup_lines(spec: EnvironmentSpec, submission: Path, interpreter: Interpreter, tools: str) -> list[str]:
+    made = virtualenv_commands(submission, interpreter, f"{tools}/venv", find_uv()) if spec.setup.virtualenv else []
     return [*made, *spec.setup.commands, *spec.setup.eval_commands]
 
 
@@ -165,7 +164,7 @@ def run_setup(lines: Sequence[str], warden: Warden, shell: Command) -> list[Setu
 
 
 def _setup_environment(
-    spec: EnvironmentSpec, path: Sequence[str], home: str, tmp: str, host_path: Sequence[str]
+    spec: EnvironmentSpec, tools: PreparedTools, home: str, tmp: str, folders: Sequence[str]
 ) -> dict[str, str]:
     passed = {
         name: value
@@ -173,29 +172,26 @@ def _setup_environment(
         if name.upper().startswith(_SETUP_VARIABLES) or name.upper() in _PROXIES
     }
     config = Path.home() / ".config" / "pip" / "pip.conf"
-    ours = {"PATH": ":".join([*path, *host_path]), "HOME": home, "TMPDIR": tmp, "LANG": "C.UTF-8"}
+    ours = {"PATH": ":".join([*tools.path, *folders]), "HOME": home, "TMPDIR": tmp, "LANG": "C.UTF-8"}
     if config.is_file():
         ours["PIP_CONFIG_FILE"] = str(config)
     return {**spec.host_env(), **passed, **ours, **spec.environment.env}
 
 
-def _tools(spec: EnvironmentSpec, interpreter: Interpreter, venv: str) -> PreparedTools:
+def _tools(spec: EnvironmentSpec, interpreter: Interpreter, tools: str) -> PreparedTools:
+    venv = f"{tools}/venv"
     own = [f"{venv}/bin"] if spec.setup.virtualenv else []
     env = {"VIRTUAL_ENV": venv} if spec.setup.virtualenv else {}
-    return PreparedTools((*own, str(interpreter.path.parent)), env)
+    return PreparedTools((*own, str(interpreter.path.parent), f"{tools}/bin"), env)
+
+
+def _link_uv(folder: Path) -> None:
+    """Make uv a prepared tool, for environments whose commands use it."""
+    uv = find_uv()
+    if uv is not None:
+        (folder / "tools" / "bin").mkdir()
+        (folder / "tools" / "bin" / "uv").symlink_to(uv)
 
 
 def _identity(interpreter: Interpreter) -> Any:
-    return {"python": str(interpreter.path), "version": interpreter.version, "uv": find_uv() is not None}
-
-
-def _host_path() -> list[str]:
-    given = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
-    return list(dict.fromkeys([*given, *HOST_PATH]))
-
-
-def _give(folder: Path, owner: tuple[int, int]) -> None:
-    os.chown(folder, *owner)
-    for parent, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            os.chown(Path(parent) / name, *owner, follow_symlinks=False)
+    return {"python": str(interpreter.path), "version": interpreter.version, "uv": str(find_uv())}

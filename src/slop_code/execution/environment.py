@@ -127,7 +127,7 @@ class EnvironmentSpec(_Strict):
     @classmethod
     def _choose_type(cls, data: Any, handler: Any) -> Any:
         if cls is EnvironmentSpec and isinstance(data, Mapping):
-            chosen = _TYPES.get(data.get("type", ""))
+            chosen = _TYPES.get(str(data.get("type", "")))
             if chosen is not None:
                 return chosen.model_validate(data)
         return handler(data)
@@ -143,6 +143,8 @@ class EnvironmentSpec(_Strict):
         spec = read_environment(find_environment(path), findings)
         if spec is None or findings.errors:
             raise EnvironmentFileError(findings.errors)
+        if not isinstance(spec, cls):
+            raise EnvironmentFileError(f'{path}: an environment of type "{spec.type}" is no {cls.__name__}')
         return spec
 
     def get_full_env(self, other: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -10,9 +10,8 @@ from pathlib import Path
 from slop_code.execution.environment import EnvironmentSpec
 from slop_code.execution.process import Command, Outcome, Warden
 from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, free_local_port
+from slop_code.execution.shell import shell_argv
 from slop_code.execution.workspace import Template
-
-SHELL = "/bin/sh"
 
 
 class LocalSession(Session):
@@ -62,17 +61,22 @@ class LocalSession(Session):
         super().close()
 
     def host_path(self) -> Sequence[str]:
-        given = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
-        return list(dict.fromkeys([*given, *HOST_PATH]))
+        return host_path()
 
     def _command(
         self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
     ) -> Command:
         return Command(
-            argv=[SHELL, "-c", line],
+            argv=shell_argv(line),
             cwd=self.layout.workspace,
             env=self.environment(env),
             stdin=stdin,
             timeout=timeout,
             limits=self._limits,
         )
+
+
+def host_path() -> list[str]:
+    """The folders of this machine's tools: those on our own PATH, then the usual ones."""
+    given = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+    return list(dict.fromkeys([*given, *HOST_PATH]))

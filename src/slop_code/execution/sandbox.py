@@ -30,6 +30,7 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.interpreter import own_interpreter
 from slop_code.execution.process import WARDEN_SCRIPT, Command, Outcome, Warden
 from slop_code.execution.session import Layout, PreparedTools, Session
+from slop_code.execution.shell import SHELL, shell_argv
 from slop_code.execution.workspace import Template
 
 LAYOUT = Layout(workspace="/workspace", home="/home/user", tmp="/tmp", tools="/tools", assets="/assets")  # noqa: S108
@@ -41,7 +42,7 @@ ETC = (
 _GIVEN = (Path("/"), Path("/etc"), Path("/home"))
 # bubblewrap gives 128+n for a program that signal n killed, which is also what a program may exit with. A shell in
 # between says on descriptor 9, in words and before the number, if it was a signal.
-_TELLING_SHELL = 'exec 8>&2 2>&9 9>&-; (exec /bin/sh -c "$1" 2>&8 8>&-); s=$?; echo $s >&2; exit $s'
+_TELLING_SHELL = 'exec 8>&2 2>&9 9>&-; (exec "$0" "$@" 2>&8 8>&-); s=$?; echo $s >&2; exit $s'
 _HOW_TO = "install bubblewrap (apt-get install bubblewrap), or use an environment of type local or docker"
 # Unused ids far above any real account; each session has one of its own, so that sessions cannot touch each other.
 _FIRST_USER = 0x70000000
@@ -76,7 +77,7 @@ class SandboxSession(Session):
         tools_folder: Path,
         assets: Path | None,
         *,
-        interpreter_folders: Sequence[Path] = (),
+        needed: Sequence[Path] = (),
     ) -> None:
         reason = why_not()
         if reason is not None:
@@ -87,7 +88,7 @@ class SandboxSession(Session):
         self._wrapper = [
             *sandbox_arguments(self.folder, tools_folder, assets, network=False),
             *_shared_folders(template),
-            *read_only([*interpreter_folders, *map(Path, spec.sandbox.read_only_paths)]),
+            *read_only([*needed, *map(Path, spec.sandbox.read_only_paths)]),
         ]
         self._rlimits = {**self._limits.rlimits(), **self._limits.process_rlimit(self.owner)}
         self._warden = Warden.launch(rlimits=self._rlimits, remove=[self.folder])
@@ -98,7 +99,7 @@ class SandboxSession(Session):
     ) -> Outcome:
         return self._warden.run(
             Command(
-                argv=[*self._wrapper, "--", *enter(self.owner), "/bin/sh", "-c", _TELLING_SHELL, "sh", line],
+                argv=[*self._wrapper, "--", *enter(self.owner), SHELL, "-c", _TELLING_SHELL, *shell_argv(line)],
                 cwd="/",
                 tells_status=True,
                 env=self.environment(env),
@@ -114,7 +115,7 @@ class SandboxSession(Session):
         wrapper = [*self._wrapper, *read_only([own.prefix, own.path.parent, WARDEN_SCRIPT]), "--", *enter(self.owner)]
         self._server = Warden.launch(rlimits=self._rlimits, prefix=wrapper, python=str(own.path))
         self._server.start(
-            Command(argv=["/bin/sh", "-c", line], cwd=LAYOUT.workspace, env=self.environment(env), limits=self._limits)
+            Command(argv=shell_argv(line), cwd=LAYOUT.workspace, env=self.environment(env), limits=self._limits)
         )
 
     def ended(self) -> Outcome | None:

@@ -164,6 +164,14 @@ def empty(folder: Path, owner: tuple[int, int] | None) -> None:
         os.chown(folder, *owner)
 
 
+def give(folder: Path, owner: tuple[int, int]) -> None:
+    """Make `owner` the owner of a folder and all that is in it."""
+    os.chown(folder, *owner)
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            os.chown(Path(parent) / name, *owner, follow_symlinks=False)
+
+
 def remove(path: Path) -> None:
     """Remove a file or tree that a program may have made hard to remove."""
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -48,17 +48,14 @@ class APIAdapterConfig(BaseAdapterConfig):
 class APICase(BaseCase):
     """One request. `query` and `arguments` exclude each other; arguments `k=v` stand for a query."""
 
+    made_for: ClassVar[str] = "api"
+
     query: dict[str, Any] = {}
     method: str = "GET"
     path: str = ""
     headers: dict[str, Text] = {}
     body: Any = None
     retries: Count = 0
-
-    @field_validator("query", "headers", mode="before")
-    @classmethod
-    def _none_is_empty(cls, value: Any) -> Any:
-        return {} if value is None else value
 
     @model_validator(mode="after")
     def _one_query(self) -> Self:
@@ -101,8 +98,6 @@ class APIResult(CaseResult):
     @field_validator("headers", mode="before")
     @classmethod
     def _lower_names(cls, value: Any) -> Any:
-        if value is None:
-            return {}
         if isinstance(value, Mapping):
             return {str(name).lower(): content for name, content in value.items()}
         return value

@@ -38,13 +38,13 @@ def as_case(case: BaseCase, wanted: type[CaseT]) -> CaseT:
     """
     if isinstance(case, wanted):
         return case
-    if type(case).__module__ != wanted.__module__ and type(case).__name__ in {"CLICase", "APICase"}:
+    if case.made_for not in {"", wanted.made_for}:
         raise AdapterError(
             f'case "{case.id}" is made for another adapter ({type(case).__name__}): '
             f"this problem takes {wanted.__name__}"
         )
     try:
-        return wanted.model_validate(_given(case))
+        return wanted.model_validate(_given(case, wanted))
     except ValueError as error:
         raise AdapterError(f'case "{case.id}" is not a valid {wanted.__name__}: {first_reason(error)}') from error
 
@@ -53,7 +53,7 @@ def as_result(result: CaseResult, wanted: type[ResultT]) -> ResultT:
     """An expected result as the adapter's own class; what the author set stays what is set."""
     if isinstance(result, wanted):
         return result
-    values = _given(result)
+    values = _given(result, wanted)
     values.pop("type", None)
     try:
         return wanted.model_validate(values)
@@ -61,5 +61,12 @@ def as_result(result: CaseResult, wanted: type[ResultT]) -> ResultT:
         raise AdapterError(f"the expected result is not a valid {wanted.__name__}: {first_reason(error)}") from error
 
 
-def _given(model: BaseModel) -> dict[str, Any]:
-    return {name: getattr(model, name) for name in model.model_fields_set} | (model.model_extra or {})
+def _given(model: BaseModel, wanted: type[BaseModel]) -> dict[str, Any]:
+    """What was set, what was changed in place since, and what only an author's own class declares."""
+    own: dict[str, Any] = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        changed = name != "name" and value != field.get_default(call_default_factory=True)
+        if changed or name in model.model_fields_set or name not in wanted.model_fields:
+            own[name] = value
+    return own | (model.model_extra or {})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from slop_code.evaluation.adapters.base import BaseAdapterConfig
-from slop_code.evaluation.adapters.models import BaseCase, CaseResult
+from slop_code.evaluation.adapters.models import BaseCase, CaseResult, Text
 
 
 class CLIAdapterConfig(BaseAdapterConfig):
@@ -17,7 +17,9 @@ class CLIAdapterConfig(BaseAdapterConfig):
 class CLICase(BaseCase):
     """Arguments are shell fragments, joined by single spaces without quoting."""
 
-    stdin: str | None = None
+    made_for: ClassVar[str] = "cli"
+
+    stdin: Text | None = None
 
 
 class CLIResult(CaseResult):

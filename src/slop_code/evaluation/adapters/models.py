@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from pathlib import PurePath
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    field_validator,
+    model_validator,
+)
 
 from slop_code.errors import SlopCodeError
 from slop_code.execution.file_ops import InputFile
+from slop_code.extras import ReadableExtras
+
+# Fields that have a value in every case or result.
+_NOT_NOTHING = frozenset(
+    {
+        *("adapter_error", "arguments", "checkpoint", "description", "elapsed", "files", "group", "headers", "id"),
+        *("input_files", "metadata", "method", "name", "order", "path", "priority", "query", "reset", "retries"),
+        *("status_code", "tags", "timed_out", "tracked_files", "type"),
+    }
+)
 
 
 class CaseResultError(SlopCodeError):
@@ -38,14 +58,71 @@ def refuse_bool(value: object) -> object:
 
 
 def _text(value: object) -> object:
-    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return str(value) if plain or isinstance(value, PurePath) else value
 
 
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(refuse_bool)]
+def _not_infinite(value: float) -> float:
+    if math.isinf(value) or math.isnan(value):
+        raise ValueError("should be a finite number")
+    return value
+
+
+def _real_name(value: object) -> object:
+    # A Mock has every attribute; what a loader under test reads of one is not a value.
+    return None if type(value).__module__ == "unittest.mock" else value
+
+
+class Priority(str):
+    """`low`, `normal` or `high`: text that is ordered by rank, also among numbers (0, 1 and 2)."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: object) -> bool:
+        return rank(self) < rank(other)
+
+    def __le__(self, other: object) -> bool:
+        return rank(self) <= rank(other)
+
+    def __gt__(self, other: object) -> bool:
+        return rank(self) > rank(other)
+
+    def __ge__(self, other: object) -> bool:
+        return rank(self) >= rank(other)
+
+
+def rank(priority: object) -> float:
+    """A priority as a number: low, normal and high are 0, 1 and 2."""
+    text = str(priority).strip().lower()
+    if text in _RANKS:
+        return _RANKS[text]
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f'unknown priority "{priority}": use low, normal, high or a number') from None
+
+
+def as_priority(value: Any) -> Any:
+    """A priority as it is kept on a case or in a filter: a number, or a word that compares by its rank."""
+    if value is None or isinstance(value, bool):
+        raise ValueError("should be low, normal, high or a number")
+    if isinstance(value, (int, float)):
+        return value
+    number = rank(value)
+    return Priority(value) if str(value).strip().lower() in _RANKS else int(number) if number.is_integer() else number
+
+
+_RANKS = {"low": 0.0, "normal": 1.0, "high": 2.0}
+# The timeout of a case that may take for ever; None means that none was given, and it is inherited.
+NO_LIMIT = math.inf
+
+PositiveNumber = Annotated[float, Field(gt=0), BeforeValidator(refuse_bool)]
+Seconds = Annotated[PositiveNumber, AfterValidator(_not_infinite)]
 Text = Annotated[str, BeforeValidator(_text)]
+OriginalName = Annotated[str | None, BeforeValidator(_real_name)]
 
 
-class _Attributes(BaseModel):
+class _Attributes(ReadableExtras):
     def get_attr(self, name: str, key_path: str | Sequence[str | int] | None = None) -> Any:
         """The attribute `name`, or what lies below it at `key_path` (`"user.name"` or a list of keys).
 
@@ -76,23 +153,24 @@ class BaseCase(_Attributes):
     """
 
     model_config = ConfigDict(extra="allow")
+    made_for: ClassVar[str] = ""
 
     id: Annotated[Text, Field(min_length=1)]
     name: str = Field(default="", description="The same as `id`, always.")
     group: str = ""
     group_type: GroupType | None = None
     checkpoint: str = ""
-    original_group: str | None = None
-    original_checkpoint: str | None = None
+    original_group: OriginalName = None
+    original_checkpoint: OriginalName = None
     order: int = -1
     arguments: list[Text] = []
-    timeout_s: Seconds | None = None
+    timeout_s: PositiveNumber | None = Field(default=None, description="Infinity means no limit.")
     input_files: list[InputFile] = []
     tracked_files: list[str] = []
     reset: bool = False
     description: str = ""
     tags: list[str] = []
-    priority: int | str = 0
+    priority: Annotated[Any, PlainValidator(as_priority)] = 0
     metadata: dict[str, Any] = {}
 
     @model_validator(mode="before")
@@ -100,7 +178,8 @@ class BaseCase(_Attributes):
     def _read_aliases(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        values = dict(data)
+        # What may not be nothing and is nothing was not given.
+        values = {key: value for key, value in data.items() if value is not None or key not in _NOT_NOTHING}
         for alias, field in (("name", "id"), ("timeout", "timeout_s")):
             if alias in values:
                 values.setdefault(field, values.pop(alias))
@@ -110,7 +189,7 @@ class BaseCase(_Attributes):
     @field_validator("arguments", mode="before")
     @classmethod
     def _one_fragment(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else _no_items(value)
+        return [value] if isinstance(value, str) else value
 
     @field_validator("tracked_files", mode="before")
     @classmethod
@@ -118,17 +197,16 @@ class BaseCase(_Attributes):
         if isinstance(value, (list, tuple, set, frozenset)):
             items = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
             return [item.as_posix() if hasattr(item, "as_posix") else item for item in items]
-        return [value] if isinstance(value, str) else _no_items(value)
+        return [value] if isinstance(value, str) else value
 
-    @field_validator("input_files", "tags", mode="before")
+    @field_validator("tags", mode="before")
     @classmethod
-    def _empty_list(cls, value: Any) -> Any:
-        return _no_items(value)
+    def _one_tag(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
-    @field_validator("metadata", mode="before")
-    @classmethod
-    def _empty_mapping(cls, value: Any) -> Any:
-        return {} if value is None else value
+    def time_limit(self) -> float | None:
+        """The seconds that the case may take, or None if there is no limit."""
+        return None if self.timeout_s is None or math.isinf(self.timeout_s) else self.timeout_s
 
     @model_validator(mode="after")
     def _same_name(self) -> Self:
@@ -166,7 +244,7 @@ class CaseResult(_Attributes):
     type: str = "base"
     elapsed: float = 0.0
     status_code: Annotated[int, BeforeValidator(refuse_bool)] = 0
-    resource_path: str | None = None
+    resource_path: Annotated[str | None, BeforeValidator(_text)] = None
     adapter_error: bool = False
     output: Any = None
     stderr: Any = None
@@ -176,11 +254,12 @@ class CaseResult(_Attributes):
     @model_validator(mode="before")
     @classmethod
     def _read_aliases(cls, data: Any) -> Any:
-        if isinstance(data, Mapping) and "execution_time" in data:
-            values = dict(data)
+        if not isinstance(data, Mapping):
+            return data
+        values = {key: value for key, value in data.items() if value is not None or key not in _NOT_NOTHING}
+        if "execution_time" in values:
             values.setdefault("elapsed", values.pop("execution_time"))
-            return values
-        return data
+        return values
 
     @field_validator("files", mode="before")
     @classmethod
@@ -212,15 +291,11 @@ class CaseResult(_Attributes):
         missing = {name: value for name, value in values.items() if not getattr(self, name)}
         if not missing:
             return self
-        fields_set = set(self.model_fields_set)
+        fields_set = set(self.model_fields_set) | ({"files"} if self.files else set())
         copy = self.model_copy(update=missing)
         # What the author set is what gets verified, so filling in must not widen it.
         object.__setattr__(copy, "__pydantic_fields_set__", fields_set)
         return copy
-
-
-def _no_items(value: Any) -> Any:
-    return [] if value is None else value
 
 
 def _expected_of(spec: Mapping[str, Any]) -> Any:

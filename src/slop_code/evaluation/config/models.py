@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from slop_code.evaluation.adapters.api import APIAdapterConfig
 from slop_code.evaluation.adapters.cli import CLIAdapterConfig
-from slop_code.evaluation.adapters.models import GroupType, Seconds, refuse_bool
+from slop_code.evaluation.adapters.models import GroupType, Seconds, as_priority, refuse_bool
 from slop_code.evaluation.config.errors import ConfigError
+from slop_code.extras import ReadableExtras
 from slop_code.findings import did_you_mean, listed
 from slop_code.paths import shown_path
 
@@ -42,7 +43,7 @@ State = Annotated[
 ]
 
 
-class _Extensible(BaseModel):
+class _Extensible(ReadableExtras):
     """Keys that we do not know are kept: read them as attributes or with `get`."""
 
     model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
@@ -65,6 +66,9 @@ class GroupConfig(_Extensible):
     timeout: Seconds | None = Field(
         default=None, description="Seconds a case may take; can lengthen what is inherited, never shorten it."
     )
+    filters: dict[str, Any] = Field(
+        default={}, description="Take only cases with one of `tags`, of at least `priority`."
+    )
     isolated: bool = Field(default=True, description="Give every case a fresh workspace.")
     original_checkpoint: str | None = None
     original_group: str | None = None
@@ -79,10 +83,17 @@ class GroupConfig(_Extensible):
             return {**data, "type": GroupType.FUNCTIONALITY, "kind": kind.strip().lower()}
         return data
 
-    @field_validator("group_files", "case_order", "case_defaults", mode="before")
+    @field_validator("group_files", "case_order", "case_defaults", "filters", mode="before")
     @classmethod
     def _none_is_empty(cls, value: Any, info: Any) -> Any:
-        return ({} if info.field_name == "case_defaults" else []) if value is None else value
+        return ({} if info.field_name in {"case_defaults", "filters"} else []) if value is None else value
+
+    @field_validator("filters")
+    @classmethod
+    def _ranked(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if value.get("priority") is not None:
+            value["priority"] = as_priority(value["priority"])
+        return value
 
     @model_validator(mode="after")
     def _both_originals(self) -> Self:

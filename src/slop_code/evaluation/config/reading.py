@@ -22,11 +22,14 @@ from slop_code.evaluation.config.models import (
     find_checkpoint,
 )
 from slop_code.evaluation.config.regressions import expand_regressions, longer_timeout
+from slop_code.evaluation.loaders.case_file_models import TEXT_KEYS
 from slop_code.findings import Findings, did_you_mean, listed, shown_value
 from slop_code.logging import get_logger
 from slop_code.validation import report_unknown_keys, report_validation_error
 
 CONFIG_NAME = "config.yaml"
+# No file system has longer names.
+MAX_NAME = 255
 ProblemT = TypeVar("ProblemT", bound=ProblemConfig)
 
 
@@ -160,16 +163,16 @@ def _checkpoint_bodies(raw: Any, folder: Path, document: Document, findings: Fin
         )
         return []
     bodies: list[_Body] = []
-    for position, name in enumerate(raw, start=1):
+    for position, name in enumerate(document.as_text(raw, ("checkpoints",)), start=1):
         at = ("checkpoints", position - 1)
-        if not isinstance(name, (str, int)) or isinstance(name, bool):
+        if not isinstance(name, str):
             findings.error(f"a checkpoint in the list should be a name, found {shown_value(name)}", document, at)
             continue
         if any(body.key == str(name) for body in bodies):
             findings.error(f'checkpoint "{name}" is listed twice', document, at)
             continue
         file = folder / str(name) / CONFIG_NAME
-        if not file.is_file():
+        if len(str(name)) > MAX_NAME or not file.is_file():
             findings.error(
                 f'checkpoint "{name}" is listed, so {name}/{CONFIG_NAME} should describe it, but there is no such file',
                 document,
@@ -224,6 +227,7 @@ def _read_checkpoint(
             )
     values["order"] = body.position if body.listed else values.get("order", body.position)
     values["env"] = document.as_text(values.get("env"), (*at, "env"))
+    values["groups"] = _groups_as_written(values.get("groups"), document, (*at, "groups"))
     try:
         checkpoint = CheckpointConfig.model_validate(values)
     except ValidationError as error:
@@ -238,13 +242,14 @@ def _read_checkpoint(
 
 def _inherit(checkpoint: CheckpointConfig, problem: ProblemConfig) -> None:
     checkpoint.env = {**problem.env, **checkpoint.env}
+    is_given = "timeout" in checkpoint.model_fields_set or "timeout" in problem.model_fields_set
     if "timeout" not in checkpoint.model_fields_set:
         checkpoint.timeout = problem.timeout
     for group in checkpoint.groups.values():
-        if "timeout" in group.model_fields_set:
-            group.timeout = longer_timeout(group.timeout, checkpoint.timeout)
-        else:
+        if "timeout" not in group.model_fields_set:
             group.timeout = checkpoint.timeout
+        elif is_given:
+            group.timeout = longer_timeout(group.timeout, checkpoint.timeout)
 
 
 def _relate(checkpoints: dict[str, CheckpointConfig], bodies: list[_Body], findings: Findings) -> None:
@@ -304,6 +309,28 @@ def _mapping(
     return None
 
 
+def _groups_as_written(groups: Any, document: Document, at: Location) -> Any:
+    """Names of cases and files, and arguments among the defaults, as the author wrote them."""
+    if not isinstance(groups, Mapping):
+        return groups
+    written: dict[str, Any] = {}
+    for name, body in groups.items():
+        written[name] = body
+        if isinstance(body, Mapping):
+            where = (*at, name)
+            texts = {
+                key: document.as_text(body[key], (*where, key)) for key in ("case_order", "group_files") if key in body
+            }
+            defaults = body.get("case_defaults")
+            if isinstance(defaults, Mapping):
+                texts["case_defaults"] = {
+                    key: document.as_text(value, (*where, "case_defaults", key)) if key in TEXT_KEYS else value
+                    for key, value in defaults.items()
+                }
+            written[name] = {**body, **texts}
+    return written
+
+
 def _describe(at: Location) -> tuple[str, Location]:
     """The thing that a location is about, in words, and the rest of the location."""
     match tuple(at):
@@ -313,8 +340,8 @@ def _describe(at: Location) -> tuple[str, Location]:
             return f'regression {index + 1} of checkpoint "{key}"', rest
         case ("checkpoints", key, *rest):
             return f'checkpoint "{key}"', rest
-        case ("adapter", "cli" | "api", *rest):
-            return "the adapter", rest
+        case ("adapter", first, *rest):
+            return "the adapter", (first, *rest)
         case ("static_assets", name, *rest):
             return f'asset "{name}"', rest
         case rest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from string import Formatter
 
@@ -64,6 +65,7 @@ def _imported(name: str, group: GroupConfig, source: str, checkpoint: Checkpoint
         group_files=set(group.group_files),
         case_order=list(group.case_order),
         case_defaults=dict(group.case_defaults),
+        filters=dict(group.filters),
         timeout=longer_timeout(group.timeout, checkpoint.timeout),
         isolated=group.isolated,
         weight=group.weight,
@@ -83,8 +85,10 @@ def _check_template(template: str, subject: str, document: Document, at: Locatio
     known = len(findings.items)
     start = f'{subject}: name_template "{template}"'
     try:
-        fields = [name for _, name, _, _ in Formatter().parse(template) if name is not None]
-        for name in fields:
+        fields = [(name, form or "") for _, name, form, _ in Formatter().parse(template) if name is not None]
+        for name, form in fields:
+            if not re.fullmatch(r"(0?[1-9])?d?" if name == "idx" else "", form):
+                raise ValueError(f"{{{name}:{form}}} is not a form that names need")
             if name not in PLACEHOLDERS:
                 findings.error(
                     f'{start} has the unknown placeholder "{{{name}}}"{did_you_mean(name, PLACEHOLDERS)}: '
@@ -92,8 +96,8 @@ def _check_template(template: str, subject: str, document: Document, at: Locatio
                     document,
                     at,
                 )
-        if len(findings.items) == known:
-            template.format(checkpoint="", group="", idx=0)
+        if len(findings.items) == known and not template.format(checkpoint="c", group="g", idx=0).strip():
+            raise ValueError("it gives an empty name")
     except (ValueError, KeyError, IndexError) as error:
         findings.error(f"{start} is not a valid template: {error}", document, at)
     return len(findings.items) == known

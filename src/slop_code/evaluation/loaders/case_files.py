@@ -19,8 +19,8 @@ from pydantic import BaseModel, ValidationError
 from slop_code.documents import Document, Location, read_documents
 from slop_code.evaluation.adapters.api import APICase, APIResult
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
-from slop_code.evaluation.adapters.models import BaseCase, CaseResult
-from slop_code.evaluation.loaders.case_file_models import CaseBody
+from slop_code.evaluation.adapters.models import NO_LIMIT, BaseCase, CaseResult, rank
+from slop_code.evaluation.loaders.case_file_models import TEXT_KEYS, CaseBody
 from slop_code.evaluation.loaders.helpers import get_files_from_globs, get_group_path
 from slop_code.evaluation.loaders.loader_protocol import BaseLoader, CaseStore, LoaderError, LoaderYieldType
 from slop_code.execution.file_ops import InputFile
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 PATTERNS = ("**/*.yaml", "**/*.yml", "**/*.json")
 _NOT_CASE_FIELDS = frozenset({"argv", "expected", "id", "input_files"})
-_PRIORITIES = {"low": 0, "normal": 1, "high": 2}
-# Values that are text, whatever YAML makes of them: `[add, 1.50, yes]` is what the author sees.
-_TEXT_KEYS = frozenset({"argv", "arguments", "id", "name", "stdin", "tags"})
 
 
 class CaseFileLoader(BaseLoader):
@@ -56,7 +53,7 @@ class CaseFileLoader(BaseLoader):
                     f"in {shown_path(earlier)}; names are unique within a group"
                 )
             case, expected = self._build(written, group)
-            if _wanted(case, group.get("filters") or {}):
+            if _wanted(case, group.filters):
                 yield case, expected
         if missing:
             raise LoaderError(
@@ -72,10 +69,13 @@ class CaseFileLoader(BaseLoader):
         cli = self.problem.adapter.type == "cli"
         case_values = {key: value for key, value in values.items() if key not in _NOT_CASE_FIELDS}
         case_values["name"] = written.name
-        if body is not None:
-            if body.argv is not None:
-                case_values["arguments"] = [shlex.quote(item) for item in body.argv]
-            case_values["input_files"] = self._input_files(body, written, findings)
+        if body is None:
+            raise LoaderError(str(FindingsError(findings.errors)))
+        if body.argv is not None:
+            case_values["arguments"] = [shlex.quote(item) for item in body.argv]
+        if case_values.get("timeout", case_values.get("timeout_s", 0)) is None:
+            case_values["timeout"] = NO_LIMIT
+        case_values["input_files"] = self._input_files(body, written, findings)
         case = _validated(CLICase if cli else APICase, case_values, written, (), findings)
         expected_values = values.get("expected")
         expected = None
@@ -152,9 +152,7 @@ def _read_file(path: Path) -> Iterator[_Written]:
 
 
 def _own_values(data: Mapping[Any, Any], document: Document, at: Location) -> dict[str, Any]:
-    return {
-        str(key): document.as_text(value, (*at, key)) if key in _TEXT_KEYS else value for key, value in data.items()
-    }
+    return {str(key): document.as_text(value, (*at, key)) if key in TEXT_KEYS else value for key, value in data.items()}
 
 
 def _not_a_case(document: Document, at: Location, data: Any) -> str:
@@ -221,22 +219,10 @@ def _warn_of_typos(written: _Written) -> None:
             get_logger(__name__).warning(str(findings.items[0]))
 
 
-def _wanted(case: BaseCase, filters: Any) -> bool:
-    if not isinstance(filters, Mapping):
-        raise LoaderError(f"filters should be a mapping with `tags` and `priority`, found {shown_value(filters)}")
+def _wanted(case: BaseCase, filters: Mapping[str, Any]) -> bool:
     tags = filters.get("tags")
-    if tags and not {tags} & set(case.tags) if isinstance(tags, str) else tags and not set(tags) & set(case.tags):
+    chosen = {tags} if isinstance(tags, str) else set(tags or ())
+    if chosen and not chosen & set(case.tags):
         return False
-    return "priority" not in filters or _rank(case.priority) >= _rank(filters["priority"])
-
-
-def _rank(priority: Any) -> float:
-    if isinstance(priority, str):
-        rank = _PRIORITIES.get(priority.strip().lower())
-        if rank is None:
-            try:
-                return float(priority)
-            except ValueError:
-                raise LoaderError(f'unknown priority "{priority}": use low, normal, high or a number') from None
-        return rank
-    return float(priority)
+    least = filters.get("priority")
+    return least is None or rank(case.priority) >= rank(least)

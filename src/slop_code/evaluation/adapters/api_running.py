@@ -1,0 +1,155 @@
+"""API cases: one server for the group, a request for each case."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterable, Mapping
+
+from slop_code.evaluation.adapters.api import APIAdapterConfig, APICase, APIResult
+from slop_code.evaluation.adapters.api_request import resource_url, run_request
+from slop_code.evaluation.adapters.http_exchange import Exchange, wait_until_ready
+from slop_code.evaluation.adapters.models import CaseResult
+from slop_code.evaluation.adapters.running import Adapter, Observation
+from slop_code.execution.assets import Assets
+from slop_code.execution.errors import ExecutionError
+from slop_code.execution.process import Outcome
+from slop_code.execution.session import Session
+
+_TAIL = 4000
+_LAST_GASP_S = 0.5
+
+
+class APIAdapter(Adapter):
+    """Starts the server with the first case, starts it again for the case after the one that found it dead."""
+
+    def __init__(
+        self,
+        session: Session,
+        assets: Assets,
+        tracked_files: Iterable[str],
+        env: Mapping[str, str],
+        command: str,
+        config: APIAdapterConfig,
+    ) -> None:
+        super().__init__(session, assets, tracked_files, env)
+        self._config = config
+        self._port = config.port or session.free_port()
+        self._line = self._server_line(command)
+        self._exchange: Exchange | None = None
+
+    @property
+    def base_url(self) -> str:
+        host = f"[{self._config.address}]" if ":" in self._config.address else self._config.address
+        return f"http://{host}:{self._port}"
+
+    def run(self, case: APICase, expected: CaseResult) -> Observation:
+        filled = self.filled_in(case)
+        self.write_inputs(filled)
+        exchange = self._exchange or self._start()
+        if isinstance(exchange, str):
+            return self._unanswered(filled, exchange)
+        started = time.monotonic()
+        outcome = run_request(
+            filled,
+            exchange,
+            self.base_url,
+            response_is_json=self._config.response_is_json,
+            timeout=filled.time_limit(),
+        )
+        run_s = time.monotonic() - started
+        result, warnings = outcome.result, list(outcome.warnings)
+        if result.status_code == -1 and not result.adapter_error:
+            ended = self._ended_soon(0.0 if result.timed_out else _LAST_GASP_S)
+            if ended is not None:
+                self._forget()
+                text = f"{result.stderr}\n{_how_it_ended(ended)}"
+                result = result.model_copy(update={"stderr": text})
+        tracked, notes = self.collect(filled, expected)
+        result = result.model_copy(update={"files": {**tracked, **result.files}})
+        return Observation(
+            result,
+            run_s=run_s,
+            cut=outcome.cut or bool(notes),
+            warnings=(*warnings, *notes),
+            attempts=1 + result.retries,
+        )
+
+    def reset(self) -> None:
+        self.close()
+        self.session.restore()
+
+    def close(self) -> None:
+        if self._exchange is not None:
+            self._forget()
+            self.session.stop()
+
+    def _server_line(self, command: str) -> str:
+        values = {"address": self._config.address, "port": str(self._port)}
+        parts = [command]
+        for name, value in values.items():
+            if f"{{{name}}}" in command:
+                parts[0] = parts[0].replace(f"{{{name}}}", value)
+            else:
+                parts.append(f"--{name} {value}")
+        parts += [self.assets.fill_in(argument, self.session.layout.assets) for argument in self._config.arguments]
+        return " ".join(parts)
+
+    def _start(self) -> Exchange | str:
+        """Start the server and wait until it answers; or what went wrong, in words."""
+        self.session.start(self._line, env=self.env)
+        ready = wait_until_ready(
+            self._connect,
+            self._config.health_path,
+            self._config.startup_budget_s,
+            lambda: self._ended() is None,
+            host=self.base_url.removeprefix("http://"),
+        )
+        if ready.state == "ready":
+            self._exchange = Exchange(self._connect)
+            return self._exchange
+        outcome = self.session.stop()
+        return f"the server did not become ready: {ready.reason}\n{_how_it_ended(outcome)}"
+
+    def _connect(self, timeout: float) -> socket.socket:
+        return self.session.connect(self._config.address, self._port, timeout)
+
+    def _ended(self) -> Outcome | None:
+        try:
+            return self.session.ended()
+        except ExecutionError as error:
+            # The helper beside the server is within the submission's reach; that it is gone is the submission's doing.
+            return Outcome(-1, b"", str(error).encode(), False, 0.0, 0.0, 0)
+
+    def _ended_soon(self, patience_s: float) -> Outcome | None:
+        """How the server ended, if it did; a connection breaks a moment before its process is gone."""
+        deadline = time.monotonic() + patience_s
+        while (outcome := self._ended()) is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return outcome
+
+    def _forget(self) -> None:
+        if self._exchange is not None:
+            self._exchange.close()
+            self._exchange = None
+
+    def _unanswered(self, case: APICase, trouble: str) -> Observation:
+        result = APIResult(
+            id=case.id,
+            group=case.group,
+            group_type=case.group_type,
+            method=case.method,
+            resource_path=resource_url(case, self.base_url),
+            status_code=-1,
+            stderr=trouble,
+        )
+        return Observation(result)
+
+
+def _how_it_ended(outcome: Outcome) -> str:
+    tail = (
+        outcome.stderr[-_TAIL:].decode("utf-8", "replace").strip()
+        or outcome.stdout[-_TAIL:].decode("utf-8", "replace").strip()
+    )
+    how = f"killed by signal {-outcome.status}" if outcome.status < 0 else f"exit code {outcome.status}"
+    return f"the server has ended ({how})" + (f"; its last words:\n{tail}" if tail else " without a word")

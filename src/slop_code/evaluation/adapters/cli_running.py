@@ -1,0 +1,62 @@
+"""Command-line cases: one shell line each, in the session's workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from slop_code.evaluation.adapters.cli import CLICase, CLIResult
+from slop_code.evaluation.adapters.models import CaseResult
+from slop_code.evaluation.adapters.running import Adapter, Observation
+from slop_code.execution.assets import Assets
+from slop_code.execution.session import Session
+
+
+class CLIAdapter(Adapter):
+    """The environment's command and entry file, then the case's arguments as they are, joined by single spaces."""
+
+    def __init__(
+        self,
+        session: Session,
+        assets: Assets,
+        tracked_files: Iterable[str],
+        env: Mapping[str, str],
+        command: str,
+    ) -> None:
+        super().__init__(session, assets, tracked_files, env)
+        self._command = command
+
+    def run(self, case: CLICase, expected: CaseResult) -> Observation:
+        filled = self.filled_in(case)
+        self.write_inputs(filled)
+        line = " ".join([self._command, *filled.arguments])
+        stdin = (filled.stdin or "").encode("utf-8", "surrogateescape")
+        outcome = self.session.run(line, stdin=stdin, timeout=filled.time_limit(), env=self.env)
+        files, notes = self.collect(filled, expected)
+        result = CLIResult(
+            id=case.id,
+            group=case.group,
+            group_type=case.group_type,
+            command=line,
+            elapsed=outcome.wall_s,
+            status_code=outcome.status,
+            output=outcome.stdout.decode("utf-8", "replace"),
+            stderr=outcome.stderr.decode("utf-8", "replace"),
+            timed_out=outcome.timed_out,
+            files=files,
+        )
+        streams = [f"{name} was cut: only the first part of it was kept" for name in outcome.cut]
+        ended = [f"the program was ended: {outcome.note}"] if outcome.note else []
+        return Observation(
+            result,
+            run_s=outcome.wall_s,
+            cpu_s=outcome.cpu_s,
+            peak_memory=outcome.peak_memory,
+            cut=bool(outcome.cut or notes),
+            warnings=(*streams, *ended, *notes),
+        )
+
+    def reset(self) -> None:
+        self.session.restore()
+
+    def close(self) -> None:
+        """There is nothing that outlives a case."""

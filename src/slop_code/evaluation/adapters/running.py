@@ -1,0 +1,94 @@
+"""How cases are put to a submission in a session, and what was observed of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slop_code.evaluation.adapters.base import CaseT
+from slop_code.evaluation.adapters.models import BaseCase, CaseResult
+from slop_code.execution.assets import Assets
+from slop_code.execution.file_ops import InputFile, collect_tracked_files, write_input_files
+from slop_code.execution.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a submission did with one case, apart from any verdict."""
+
+    result: CaseResult
+    run_s: float = 0.0
+    cpu_s: float | None = None
+    peak_memory: int | None = None
+    cut: bool = False
+    warnings: tuple[str, ...] = ()
+    attempts: int = 1
+
+
+class Adapter(ABC):
+    """Puts the cases of one group to the submission in one session, one at a time."""
+
+    def __init__(self, session: Session, assets: Assets, tracked_files: Iterable[str], env: Mapping[str, str]) -> None:
+        self.session = session
+        self.assets = assets
+        self.tracked_files = list(tracked_files)
+        self.env = dict(env)
+
+    @abstractmethod
+    def run(self, case: Any, expected: CaseResult) -> Observation:
+        """Run a case.
+
+        Raises:
+            AdapterError, InputFileError, UnknownAssetError: the case cannot be put to a submission.
+            ExecutionError: it could not be run, through no fault of the submission.
+        """
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Start afresh: a restored workspace, and for an API a new server."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what is running. The session stays the caller's."""
+
+    def filled_in(self, case: CaseT) -> CaseT:
+        """The case with its `{{static:NAME}}` placeholders replaced by paths that the submission can read."""
+        values = {**{name: getattr(case, name) for name in type(case).model_fields}, **(case.model_extra or {})}
+        changed: dict[str, Any] = {}
+        for name, value in values.items():
+            if name == "input_files":
+                new: Any = [self._filled_in_file(file) for file in value]
+                different = any(a is not b for a, b in zip(new, value, strict=True))
+            else:
+                new = self.assets.fill_in(value, self.session.layout.assets) if _may_hold_placeholder(value) else value
+                different = new != value
+            if different:
+                changed[name] = new
+        return case.model_copy(update=changed) if changed else case
+
+    def write_inputs(self, case: BaseCase) -> None:
+        """Put the case's input files into the workspace."""
+        if case.input_files:
+            write_input_files(self.session.workspace, case.input_files, owner=self.session.owner)
+
+    def collect(self, case: BaseCase, expected: CaseResult) -> tuple[dict[str, str | bytes], tuple[str, ...]]:
+        """The tracked files after a run (the adapter's, the case's, the expected ones), and notes on what was cut."""
+        entries = [*self.tracked_files, *case.tracked_files, *expected.files_by_name()]
+        if not entries:
+            return {}, ()
+        found = collect_tracked_files(
+            self.session.workspace, dict.fromkeys(entries), seen_as=self.session.layout.workspace
+        )
+        return found.files, found.cut
+
+    def _filled_in_file(self, file: InputFile) -> InputFile:
+        if not _may_hold_placeholder(file.content):
+            return file
+        content = self.assets.fill_in(file.content, self.session.layout.assets)
+        return file if content == file.content else file.model_copy(update={"content": content})
+
+
+def _may_hold_placeholder(value: Any) -> bool:
+    return isinstance(value, (dict, list, tuple)) or (isinstance(value, str) and "{{" in value)

@@ -1,0 +1,38 @@
+"""How a command line is handed to the shell."""
+
+from __future__ import annotations
+
+import shlex
+
+SHELL = "/bin/sh"
+# What only the shell itself can do.
+_OF_THE_SHELL = frozenset(
+    {
+        *("!", ".", ":", "{", "alias", "break", "case", "cd", "command", "continue", "eval", "exec", "exit", "export"),
+        *("for", "getopts", "hash", "if", "read", "readonly", "return", "set", "shift", "source", "times", "trap"),
+        *("type", "ulimit", "umask", "unalias", "unset", "until", "wait", "while"),
+    }
+)
+
+
+def shell_argv(line: str) -> list[str]:
+    """The shell's arguments for a command line.
+
+    A line of one simple command replaces the shell, so that a program killed by a signal is seen as killed by it. With
+    `&&`, `|`, `;` and the like the shell stays, and what it makes of a signal (128+n) is its answer.
+    """
+    return [SHELL, "-c", f"exec {line}" if _is_simple(line) else line]
+
+
+def _is_simple(line: str) -> bool:
+    if "\n" in line:
+        return False
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return False
+    operators = [word for word in words if word and set(word) <= set(";&|()")]
+    # A variable set for the command would be taken for the command itself.
+    return bool(words) and not operators and "=" not in words[0] and words[0] not in _OF_THE_SHELL

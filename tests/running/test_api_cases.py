@@ -1,0 +1,168 @@
+"""Contract §6 and §7: API cases from loader to report, against real servers."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from slop_code.evaluation import CorrectnessResults
+from tests.running.conftest import Run
+
+SERVER = """
+import argparse, json, os, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--address")
+parser.add_argument("--port", type=int)
+parser.add_argument("--word", default="none")
+args = parser.parse_args()
+count = 0
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *values): pass
+    def do_GET(self):
+        global count
+        count += 1
+        if self.path == "/die":
+            print("last words", file=sys.stderr, flush=True)
+            os._exit(3)
+        status = 503 if self.path == "/health" else 200
+        text = open("given.txt").read() if self.path == "/file" else ""
+        if self.path == "/write":
+            open("written.txt", "w").write("by the server")
+        body = json.dumps({"path": self.path, "count": count, "word": args.word, "text": text, "pid": os.getpid()}).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+ThreadingHTTPServer((args.address, args.port), Handler).serve_forever()
+"""
+PYTHON = {"commands": {"command": "python3", "entry_file": "{entry_file}.py"}}
+API = {"type": "api", "response_is_json": True, "health_path": "/health"}
+
+
+def serve(run: Run, cases: dict[str, str], groups: Any = None, program: str = SERVER, **config: Any) -> CorrectnessResults:
+    files = {f"one/{name}.yaml": text for name, text in cases.items()}
+    adapter = {**API, **config.pop("adapter", {})}
+    return run({"main.py": program}, files, groups, spec=PYTHON, adapter=adapter, **config)
+
+
+def outputs(results: CorrectnessResults) -> list[Any]:
+    return [report.results["output"].actual for report in results.reports]
+
+
+OK = "expected: {status_code: 200}"
+
+
+def test_one_server_per_group_keeps_its_state_for_all_its_cases(run: Run) -> None:
+    cases = {f"{group}/{name}": f"path: /x\n{OK}" for group in ("g", "h") for name in "abc"}
+    results = serve(run, cases, {"g": {"type": "Core"}, "h": {"type": "Core"}})
+    # The health check is a request, too.
+    assert [output["count"] for output in outputs(results)] == [2, 3, 4, 2, 3, 4]
+    pids = [output["pid"] for output in outputs(results)]
+    assert (len(set(pids[:3])), len(set(pids[3:])), pids[0] != pids[3]) == (1, 1, True)
+
+
+def test_address_and_port_are_appended_then_the_adapters_arguments_with_assets_filled_in(run: Run) -> None:
+    adapter = {"arguments": ["--word", "{{static:seed}}"]}
+    results = serve(
+        run, {"core/a": f"path: /x\n{OK}"}, adapter=adapter, static_assets={"seed": {"path": "config.yaml", "save_path": "s.yaml"}}
+    )
+    assert outputs(results)[0]["word"].endswith("/s.yaml")
+
+
+def test_placeholders_in_the_command_take_address_and_port(run: Run) -> None:
+    spec = {"commands": {"command": "env WHERE={address}:{port} python3", "entry_file": "{entry_file}.py"}}
+    program = SERVER.replace(
+        "args = parser.parse_args()",
+        "args = parser.parse_args(); host, port = os.environ['WHERE'].split(':'); args.address, args.port = host, int(port)",
+    )
+    results = run({"main.py": program}, {"one/core/a.yaml": f"path: /x\n{OK}"}, spec=spec, adapter=API)
+    assert results.reports[0].did_pass()
+
+
+def test_any_answer_to_the_health_path_means_ready(run: Run) -> None:
+    assert serve(run, {"core/a": f"path: /x\n{OK}"}).reports[0].did_pass()
+
+
+def test_reset_stops_the_server_restores_the_workspace_and_starts_it_again(run: Run) -> None:
+    cases = {"core/a": f"path: /write\ntracked_files: [written.txt]\n{OK}", "core/b": f"path: /x\nreset: true\ntracked_files: [written.txt]\n{OK}"}
+    results = serve(run, cases)
+    first, second = results.reports
+    assert first.results["files-written.txt"].actual == "by the server"
+    assert "files-written.txt" not in second.results
+    assert [output["count"] for output in outputs(results)] == [2, 2]
+
+
+def test_input_files_are_written_into_the_servers_workspace_before_the_request(run: Run) -> None:
+    results = serve(run, {"core/a": f"path: /file\ninput_files: {{given.txt: hello}}\n{OK}"})
+    assert outputs(results)[0]["text"] == "hello"
+
+
+def test_a_server_that_dies_is_restarted_and_the_case_that_found_it_dead_says_so(run: Run) -> None:
+    cases = {"core/a": f"path: /x\n{OK}", "core/b": f"path: /die\n{OK}", "core/c": f"path: /x\n{OK}"}
+    results = serve(run, cases)
+    assert [report.outcome for report in results.reports] == ["passed", "failed", "passed"]
+    stderr = results.reports[1].results["stderr"].actual
+    assert "exit code 3" in stderr
+    assert "last words" in stderr
+    assert results.reports[1].results["status_code"].actual == -1
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [("import sys; print('cannot', file=sys.stderr); sys.exit(4)", "cannot"), ("import time; time.sleep(69.25)", "")],
+)
+def test_a_server_that_exits_or_never_gets_ready_is_a_failure_with_its_stderr(run: Run, program: str, words: str) -> None:
+    adapter = {"startup_timeout_s": 0.2, "max_startup_attempts": 1, "delay_startup_attempts": 0}
+    (report,) = serve(run, {"core/a": OK}, program=program, adapter=adapter).reports
+    assert report.outcome == "failed"
+    stderr = report.results["stderr"].actual
+    assert "did not become ready" in stderr
+    assert words in stderr
+
+
+def test_the_timeout_is_total_and_the_report_says_timed_out(run: Run) -> None:
+    program = SERVER.replace("        count += 1\n", "        count += 1\n        import time; time.sleep(0 if self.path == '/health' else 5)\n")
+    (report,) = serve(run, {"core/a": f"path: /x\ntimeout: 0.3\nretries: 1\n{OK}"}, program=program).reports
+    assert report.outcome == "timed out"
+    assert report.results["timed_out"].actual is True
+    assert report.attempts == 2
+
+
+def test_forty_cases_take_less_than_a_second_beside_the_server(run: Run) -> None:
+    cases = {f"core/case_{n:02}": f"path: /x\n{OK}" for n in range(40)}
+    started = time.monotonic()
+    results = serve(run, cases)
+    assert len(results.reports) == 40
+    assert all(report.did_pass() for report in results.reports)
+    requests = sum(report.run_s or 0 for report in results.reports)
+    # Besides the answers themselves: starting helper and server, loading, judging, reporting.
+    assert time.monotonic() - started - requests < 5
+    assert requests < 2
+
+
+def test_a_case_that_cannot_be_sent_is_an_error_and_not_a_wrong_answer(run: Run) -> None:
+    text = "method: POST\nheaders: {Content-Type: application/zip}\nbody: 'not base64!'\n" + OK
+    (report,) = serve(run, {"core/a": text}).reports
+    assert report.outcome == "error"
+    assert "could not be put to the submission" in str(report.error)
+
+
+def test_two_groups_may_use_one_fixed_port_one_after_the_other(run: Run) -> None:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    cases = {f"{group}/a": f"path: /x\n{OK}" for group in ("g", "h")}
+    results = serve(run, cases, {"g": {"type": "Core"}, "h": {"type": "Core"}}, adapter={"port": port})
+    assert [report.did_pass() for report in results.reports] == [True, True]
+    assert json.dumps(results.reports[0].results["resource_path"].actual) == f'"http://127.0.0.1:{port}/x"'
