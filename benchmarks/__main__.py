@@ -7,9 +7,9 @@ import platform
 import sys
 from collections.abc import Callable
 
-from benchmarks import imports, loading
+from benchmarks import drivers, imports, loading
 
-BENCHMARKS: dict[str, Callable[[], None]] = {"imports": imports.main, "loading": loading.main}
+BENCHMARKS: dict[str, Callable[[], None]] = {"imports": imports.main, "loading": loading.main, "drivers": drivers.main}
 
 
 def main(names: list[str]) -> int:

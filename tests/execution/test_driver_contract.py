@@ -14,6 +14,10 @@ from slop_code.execution.session import Session
 from tests.execution.drivers import DRIVERS, opened
 
 
+# Seconds to sleep that no other test process uses, so that what is alive can be told apart.
+OWN = f"25{os.getpid()}"
+
+
 def alive(marker: str) -> list[int]:
     """The processes of this machine that have `marker` in their command line."""
     found = []
@@ -101,37 +105,37 @@ def test_much_output_on_both_streams_does_not_block(session: Session) -> None:
 
 def test_a_timeout_ends_the_program_and_keeps_what_was_printed(session: Session) -> None:
     started = time.monotonic()
-    outcome = session.run("echo before; exec sleep 61.25", timeout=0.4)
+    outcome = session.run(f"echo before; exec sleep 61.{OWN}", timeout=0.4)
     assert time.monotonic() - started < 10
     assert (outcome.timed_out, outcome.status, outcome.stdout) == (True, -1, b"before\n")
     assert 0.4 <= outcome.wall_s < 10
-    assert alive("61.25") == []
+    assert alive(f"61.{OWN}") == []
 
 
 def test_a_timeout_ends_programs_that_ignore_every_signal(session: Session) -> None:
-    code = "import signal, time\nfor n in range(1, 32):\n  n in (9, 19) or signal.signal(n, signal.SIG_IGN)\ntime.sleep(62.25)"
+    code = f"import signal, time\nfor n in range(1, 32):\n  n in (9, 19) or signal.signal(n, signal.SIG_IGN)\ntime.sleep(62.{OWN})"
     outcome = session.run(f'python3 -c "{code}"', timeout=0.5)
     assert outcome.timed_out
-    assert alive("62.25") == []
+    assert alive(f"62.{OWN}") == []
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "sleep 63.25 &",
-        "setsid sleep 63.25 > /dev/null 2>&1 &",
-        "(setsid sh -c 'trap \"\" HUP TERM INT; sleep 63.25' &) ; true",
-        "nohup sleep 63.25 > /dev/null 2>&1 &",
-        'python3 -c "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0: time.sleep(63.25)"',
+        "sleep 63.OWN &",
+        "setsid sleep 63.OWN > /dev/null 2>&1 &",
+        "(setsid sh -c 'trap \"\" HUP TERM INT; sleep 63.OWN' &) ; true",
+        "nohup sleep 63.OWN > /dev/null 2>&1 &",
+        'python3 -c "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0: time.sleep(63.OWN)"',
     ],
 )
 def test_nothing_that_a_program_started_outlives_it(session: Session, line: str) -> None:
     started = time.monotonic()
-    outcome = session.run(f"{line}\necho over", timeout=30)
+    outcome = session.run(line.replace("OWN", OWN) + "\necho over", timeout=30)
     # A child that holds the pipe open does not prolong the case: it ends when its main process does.
     assert time.monotonic() - started < 15
     assert outcome.stdout.endswith(b"over\n")
-    assert alive("63.25") == []
+    assert alive(f"63.{OWN}") == []
 
 
 def test_wall_time_cpu_time_and_memory_are_measured_apart(session: Session) -> None:
@@ -262,11 +266,11 @@ def test_a_server_that_ends_by_itself_is_noticed(session: Session) -> None:
 
 
 def test_nobody_listening_is_an_os_error(session: Session) -> None:
-    session.start("exec sleep 64.25")
+    session.start(f"exec sleep 64.{OWN}")
     with pytest.raises(OSError):
         session.connect("127.0.0.1", 9, 1)
     session.stop()
-    assert alive("64.25") == []
+    assert alive(f"64.{OWN}") == []
 
 
 @pytest.mark.parametrize("kind", DRIVERS)
@@ -314,18 +318,18 @@ def test_closing_ends_what_runs_and_leaves_no_folder(kind: str, submission: Path
 
         def run() -> None:
             try:
-                outcomes.append(session.run("sleep 65.25"))
+                outcomes.append(session.run(f"sleep 65.{OWN}"))
             except ExecutionError as error:
                 outcomes.append(error)
 
         thread = threading.Thread(target=run)
         thread.start()
-        while not alive("65.25"):
+        while not alive(f"65.{OWN}"):
             assert thread.is_alive()
         session.close()
         thread.join(20)
         assert isinstance(outcomes[0], ExecutionError)
-    assert alive("65.25") == []
+    assert alive(f"65.{OWN}") == []
     assert not folder.exists()
 
 

@@ -7,9 +7,7 @@ import pytest
 from slop_code.execution.shell import shell_argv
 
 
-@pytest.mark.parametrize(
-    "line", ["python main.py", "python main.py 'a && b' \"c; d\" > out", "node x.js --a=1 #tag"]
-)
+@pytest.mark.parametrize("line", ["python main.py", "python main.py 'a && b' \"c; d\" > out", "node x.js --a=1 #tag"])
 def test_a_simple_command_replaces_the_shell(line: str) -> None:
     assert shell_argv(line) == ["/bin/sh", "-c", f"exec {line}"]
 

@@ -48,7 +48,9 @@ PYTHON = {"commands": {"command": "python3", "entry_file": "{entry_file}.py"}}
 API = {"type": "api", "response_is_json": True, "health_path": "/health"}
 
 
-def serve(run: Run, cases: dict[str, str], groups: Any = None, program: str = SERVER, **config: Any) -> CorrectnessResults:
+def serve(
+    run: Run, cases: dict[str, str], groups: Any = None, program: str = SERVER, **config: Any
+) -> CorrectnessResults:
     files = {f"one/{name}.yaml": text for name, text in cases.items()}
     adapter = {**API, **config.pop("adapter", {})}
     return run({"main.py": program}, files, groups, spec=PYTHON, adapter=adapter, **config)
@@ -73,7 +75,10 @@ def test_one_server_per_group_keeps_its_state_for_all_its_cases(run: Run) -> Non
 def test_address_and_port_are_appended_then_the_adapters_arguments_with_assets_filled_in(run: Run) -> None:
     adapter = {"arguments": ["--word", "{{static:seed}}"]}
     results = serve(
-        run, {"core/a": f"path: /x\n{OK}"}, adapter=adapter, static_assets={"seed": {"path": "config.yaml", "save_path": "s.yaml"}}
+        run,
+        {"core/a": f"path: /x\n{OK}"},
+        adapter=adapter,
+        static_assets={"seed": {"path": "config.yaml", "save_path": "s.yaml"}},
     )
     assert outputs(results)[0]["word"].endswith("/s.yaml")
 
@@ -93,7 +98,10 @@ def test_any_answer_to_the_health_path_means_ready(run: Run) -> None:
 
 
 def test_reset_stops_the_server_restores_the_workspace_and_starts_it_again(run: Run) -> None:
-    cases = {"core/a": f"path: /write\ntracked_files: [written.txt]\n{OK}", "core/b": f"path: /x\nreset: true\ntracked_files: [written.txt]\n{OK}"}
+    cases = {
+        "core/a": f"path: /write\ntracked_files: [written.txt]\n{OK}",
+        "core/b": f"path: /x\nreset: true\ntracked_files: [written.txt]\n{OK}",
+    }
     results = serve(run, cases)
     first, second = results.reports
     assert first.results["files-written.txt"].actual == "by the server"
@@ -120,7 +128,9 @@ def test_a_server_that_dies_is_restarted_and_the_case_that_found_it_dead_says_so
     ("program", "words"),
     [("import sys; print('cannot', file=sys.stderr); sys.exit(4)", "cannot"), ("import time; time.sleep(69.25)", "")],
 )
-def test_a_server_that_exits_or_never_gets_ready_is_a_failure_with_its_stderr(run: Run, program: str, words: str) -> None:
+def test_a_server_that_exits_or_never_gets_ready_is_a_failure_with_its_stderr(
+    run: Run, program: str, words: str
+) -> None:
     adapter = {"startup_timeout_s": 0.2, "max_startup_attempts": 1, "delay_startup_attempts": 0}
     (report,) = serve(run, {"core/a": OK}, program=program, adapter=adapter).reports
     assert report.outcome == "failed"
@@ -130,7 +140,10 @@ def test_a_server_that_exits_or_never_gets_ready_is_a_failure_with_its_stderr(ru
 
 
 def test_the_timeout_is_total_and_the_report_says_timed_out(run: Run) -> None:
-    program = SERVER.replace("        count += 1\n", "        count += 1\n        import time; time.sleep(0 if self.path == '/health' else 5)\n")
+    program = SERVER.replace(
+        "        count += 1\n",
+        "        count += 1\n        import time; time.sleep(0 if self.path == '/health' else 5)\n",
+    )
     (report,) = serve(run, {"core/a": f"path: /x\ntimeout: 0.3\nretries: 1\n{OK}"}, program=program).reports
     assert report.outcome == "timed out"
     assert report.results["timed_out"].actual is True

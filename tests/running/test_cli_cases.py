@@ -26,7 +26,12 @@ def actual(results: CorrectnessResults, attribute: str = "output") -> Any:
 
 
 def test_the_command_line_is_the_command_the_entry_file_and_the_arguments_without_quoting(run: Run) -> None:
-    results = run("printf '%s|' \"$@\"", {CASE: "arguments: [add, \"'two words'\", '\"$((1 + 2))\"', '&&', echo, done]\nexpected: {output: \"add|two words|3|done\\n\"}"})
+    results = run(
+        "printf '%s|' \"$@\"",
+        {
+            CASE: "arguments: [add, \"'two words'\", '\"$((1 + 2))\"', '&&', echo, done]\nexpected: {output: \"add|two words|3|done\\n\"}"
+        },
+    )
     assert only(results).did_pass()
     assert actual(results, "command") == "sh main.sh add 'two words' \"$((1 + 2))\" && echo done"
 
@@ -42,7 +47,7 @@ def test_streams_are_utf8_with_replacement_and_never_trimmed(run: Run) -> None:
 
 def test_stdin_none_is_empty_input(run: Run) -> None:
     assert actual(run("cat; echo end", {CASE: "expected: {status_code: 0}"})) == "end\n"
-    assert actual(run("cat", {CASE: "stdin: \"ä\\n\"\nexpected: {status_code: 0}"})) == "ä\n"
+    assert actual(run("cat", {CASE: 'stdin: "ä\\n"\nexpected: {status_code: 0}'})) == "ä\n"
 
 
 def test_the_status_code_is_the_exit_code_or_the_negative_signal(run: Run) -> None:
@@ -51,7 +56,7 @@ def test_the_status_code_is_the_exit_code_or_the_negative_signal(run: Run) -> No
 
 
 def test_a_timeout_is_timed_out_with_status_minus_1_and_what_was_printed(run: Run) -> None:
-    report = only(run("echo before; sleep 67.25", {CASE: "timeout: 0.3\nexpected: {output: \"after\\n\"}"}))
+    report = only(run("echo before; sleep 67.25", {CASE: 'timeout: 0.3\nexpected: {output: "after\\n"}'}))
     assert report.outcome == "timed out"
     assert not report.did_pass()
     values = {name: report.results[name].actual for name in ("timed_out", "status_code", "output")}
@@ -76,24 +81,31 @@ def test_input_files_are_there_and_tracked_files_come_back(run: Run) -> None:
           output: "a\\r\\n1\\r\\nhello"
           files: {out/r.txt: "made\\n", x.log: ""}
     """
-    report = only(run("cat in.csv deep/x.txt; mkdir out; echo made > out/r.txt; : > x.log", {CASE: textwrap.dedent(case)}))
+    report = only(
+        run("cat in.csv deep/x.txt; mkdir out; echo made > out/r.txt; : > x.log", {CASE: textwrap.dedent(case)})
+    )
     assert report.did_pass(), report.format_result()
     assert {name for name in report.results if name.startswith("files-")} == {"files-out/r.txt", "files-x.log"}
 
 
 def test_expected_files_given_as_specs_are_tracked_by_themselves(run: Run) -> None:
-    case = "expected: {files: [{path: /app/out.txt, content: \"x\\n\"}, {path: b.txt, contains: y}]}"
+    case = 'expected: {files: [{path: /app/out.txt, content: "x\\n"}, {path: b.txt, contains: y}]}'
     report = only(run("echo x > out.txt; echo xyz > b.txt", {CASE: case}))
     assert report.format_result() == {"files-/app/out.txt": "P", "files-b.txt": "P"}
 
 
 def test_the_adapters_tracked_files_are_added_to_every_cases(run: Run) -> None:
-    report = only(run("echo x > log", {CASE: "expected: {status_code: 0}"}, adapter={"type": "cli", "tracked_files": ["log"]}))
+    report = only(
+        run("echo x > log", {CASE: "expected: {status_code: 0}"}, adapter={"type": "cli", "tracked_files": ["log"]})
+    )
     assert report.results["files-log"].actual == "x\n"
 
 
 def test_an_input_path_that_leaves_the_workspace_is_an_error_of_that_case(run: Run) -> None:
-    files = {CASE: "input_files: {../evil: x}\nexpected: {status_code: 0}", "one/core/b.yaml": "expected: {status_code: 0}"}
+    files = {
+        CASE: "input_files: {../evil: x}\nexpected: {status_code: 0}",
+        "one/core/b.yaml": "expected: {status_code: 0}",
+    }
     first, second = run("true", files).reports
     assert (first.outcome, second.outcome) == ("error", "passed")
     assert first.error is not None
@@ -116,7 +128,11 @@ def test_placeholders_become_a_path_that_the_program_can_read_away_from_the_prob
 
 
 def test_an_unknown_placeholder_is_an_error_of_that_case_with_the_known_names(run: Run) -> None:
-    files = {CASE: "arguments: ['{{static:rate}}']\nexpected: {}", "one/core/b.yaml": "expected: {status_code: 0}", "x": ""}
+    files = {
+        CASE: "arguments: ['{{static:rate}}']\nexpected: {}",
+        "one/core/b.yaml": "expected: {status_code: 0}",
+        "x": "",
+    }
     first, second = run("true", files, static_assets={"rates": {"path": "x"}}).reports
     assert (first.outcome, second.outcome) == ("error", "passed")
     assert first.error is not None
@@ -149,7 +165,13 @@ def test_no_entry_file_and_no_command_are_the_submissions_fault_with_its_stderr(
 
 
 def test_output_that_was_cut_is_marked_in_the_report_and_not_in_the_output(run: Run) -> None:
-    report = only(run("head -c 3000 /dev/zero | tr '\\0' x", {CASE: "expected: {status_code: 0}"}, spec={"limits": {"output_mb": 0.001}}))
+    report = only(
+        run(
+            "head -c 3000 /dev/zero | tr '\\0' x",
+            {CASE: "expected: {status_code: 0}"},
+            spec={"limits": {"output_mb": 0.001}},
+        )
+    )
     assert report.output_cut
     assert report.results["output"].actual == "x" * 1048
     assert any("stdout was cut" in warning for warning in report.warnings)
@@ -263,7 +285,10 @@ def test_a_verifiers_trouble_costs_its_case_and_says_why(run: Run, body: str, me
 
 def test_a_regression_cases_report_carries_its_origin(run: Run) -> None:
     # A hand-written regression within the same checkpoint is enough to see it.
-    groups = {"core": {"type": "Core"}, "old": {"type": "Regression", "original_checkpoint": "one", "original_group": "core"}}
+    groups = {
+        "core": {"type": "Core"},
+        "old": {"type": "Regression", "original_checkpoint": "one", "original_group": "core"},
+    }
     results = run("true", {CASE: "expected: {status_code: 0}"}, groups)
     assert [(report.group, report.original_checkpoint, report.original_group) for report in results.reports] == [
         ("core", None, None),
@@ -273,7 +298,7 @@ def test_a_regression_cases_report_carries_its_origin(run: Run) -> None:
 
 def test_scores_and_counts(run: Run) -> None:
     files = {
-        "one/core/good.yaml": "expected: {output: \"x\\n\"}",
+        "one/core/good.yaml": 'expected: {output: "x\\n"}',
         "one/core/bad.yaml": "expected: {output: y, status_code: 0}",
         "one/errors/good.yaml": "expected: {status_code: 0}",
     }

@@ -31,14 +31,11 @@ from slop_code.execution.interpreter import own_interpreter
 from slop_code.execution.process import WARDEN_SCRIPT, Command, Outcome, Warden
 from slop_code.execution.session import Layout, PreparedTools, Session
 from slop_code.execution.shell import SHELL, shell_argv
+from slop_code.execution.system_etc import system_etc
 from slop_code.execution.workspace import Template
 
 LAYOUT = Layout(workspace="/workspace", home="/home/user", tmp="/tmp", tools="/tools", assets="/assets")  # noqa: S108
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt")
-ETC = (
-    *("alternatives", "ca-certificates", "debian_version", "fonts", "java-17-openjdk", "ld.so.cache", "ld.so.conf"),
-    *("ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "os-release", "protocols", "services", "ssl"),
-)
 _GIVEN = (Path("/"), Path("/etc"), Path("/home"))
 # bubblewrap gives 128+n for a program that signal n killed, which is also what a program may exit with. A shell in
 # between says on descriptor 9, in words and before the number, if it was a signal.
@@ -163,7 +160,7 @@ def sandbox_arguments(folder: Path, tools_folder: Path, assets: Path | None, *, 
     """The bubblewrap command line up to what the program is, for a session's folder."""
     bwrap = shutil.which("bwrap") or "bwrap"
     arguments = [*_namespaces(bwrap, network=network), "--die-with-parent", "--hostname", "sandbox"]
-    arguments += _folders("/home", *([] if network else ["/etc"]))
+    arguments += _folders("/home")
     for path in map(Path, SYSTEM):
         if path.is_symlink():
             arguments += ["--symlink", os.readlink(path), str(path)]  # noqa: PTH115
@@ -172,7 +169,7 @@ def sandbox_arguments(folder: Path, tools_folder: Path, assets: Path | None, *, 
     if network:
         arguments += ["--ro-bind", "/etc", "/etc"]
     else:
-        arguments += read_only([Path("/etc") / name for name in ETC])
+        arguments += ["--ro-bind", str(system_etc()), "/etc"]
         for name, text in _account_files(folder).items():
             (folder / name).write_text(text)
             arguments += ["--ro-bind", str(folder / name), f"/etc/{name}"]

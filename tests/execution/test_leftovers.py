@@ -1,0 +1,86 @@
+"""Nothing is left: not after many cases, not when the evaluator is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.execution.drivers import DRIVERS, opened
+from tests.execution.test_driver_contract import OWN, alive
+
+ROOT = Path(__file__).parents[2]
+
+
+def belongings() -> dict[str, int]:
+    """What this process and machine hold that a session could leave behind."""
+    own = os.getpid()
+    children = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                children += int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == own
+            except OSError:
+                continue
+    return {
+        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
+        "children": children,
+        "mounts": len(Path("/proc/self/mounts").read_text().splitlines()),
+        "folders": len(list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"slop-code-*{own}*"))),
+    }
+
+
+@pytest.mark.parametrize("kind", DRIVERS)
+def test_many_cases_in_a_row_leave_nothing_behind(kind: str, submission: Path) -> None:
+    count = 500 if kind == "local" else 150
+    with opened(kind, submission) as session:
+        session.run("true")
+    before = belongings()
+    with opened(kind, submission) as session:
+        folder = session.folder
+        for number in range(count):
+            session.restore()
+            outcome = session.run(f"sh -c 'sleep 71.{OWN} &' ; echo {number} > made; cat made", timeout=20)
+            assert outcome.stdout == f"{number}\n".encode()
+    assert belongings() == before
+    assert not folder.exists()
+    assert alive(f"71.{OWN}") == []
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from tests.execution.drivers import opened
+with opened(sys.argv[1], Path(sys.argv[2])) as session:
+    print(session.folder, flush=True)
+    session.run("sh -c 'setsid sleep %s & sleep %s'" % ((os.environ["SECONDS_TO_SLEEP"],) * 2))
+"""
+
+
+@pytest.mark.parametrize("kind", DRIVERS)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_an_evaluator_that_is_killed_leaves_nothing_behind(kind: str, number: int, submission: Path) -> None:
+    evaluator = subprocess.Popen(
+        [sys.executable, "-c", KILLED, kind, submission],
+        cwd=ROOT,
+        env={**os.environ, "SECONDS_TO_SLEEP": f"72.{OWN}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert evaluator.stdout is not None
+    folder = Path(evaluator.stdout.readline().strip())
+    deadline = time.monotonic() + 30
+    while len(alive(f"72.{OWN}")) < 2:
+        assert time.monotonic() < deadline
+    evaluator.send_signal(number)
+    evaluator.wait(30)
+    evaluator.stdout.close()
+    while alive(f"72.{OWN}") or (kind != "docker" and folder.exists()):
+        assert time.monotonic() < deadline, (alive(f"72.{OWN}"), folder.exists())
