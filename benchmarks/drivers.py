@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.engines import bwrap_skip_reason, docker_skip_reason
+from tests.execution.drivers import make_spec
+
 from benchmarks.measure import table
 from slop_code.execution.driver import open_driver
 from slop_code.execution.session import Session
-from tests.engines import bwrap_skip_reason, docker_skip_reason
-from tests.execution.drivers import make_spec
 
 ROUNDS = 150
 TARGETS = {"local": 3.0, "sandbox": 12.0, "docker": 15.0}

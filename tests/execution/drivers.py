@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +41,12 @@ def make_spec(kind: str, **blocks: Any) -> EnvironmentSpec:
 @contextmanager
 def opened(kind: str, submission: Path, assets: Path | None = None, **blocks: Any) -> Iterator[Session]:
     """A restored session on a submission."""
-    driver = open_driver(make_spec(kind, **blocks))
-    image = driver.prepare(submission)
-    try:
+    with ExitStack() as stack:
+        driver = open_driver(make_spec(kind, **blocks))
+        stack.callback(driver.close)
+        image = driver.prepare(submission)
+        stack.callback(image.close)
         session = driver.session(image, assets)
-        try:
-            session.restore()
-            yield session
-        finally:
-            session.close()
-    finally:
-        image.close()
+        stack.callback(session.close)
+        session.restore()
+        yield session

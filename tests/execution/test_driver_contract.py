@@ -13,7 +13,6 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.session import Session
 from tests.execution.drivers import DRIVERS, opened
 
-
 # Seconds to sleep that no other test process uses, so that what is alive can be told apart.
 OWN = f"25{os.getpid()}"
 

@@ -39,7 +39,11 @@ def program(tmp_path: Path) -> Path:
 
 
 def prepared(program: Path, kind: str = "local", **blocks: Any) -> Image:
-    image = open_driver(make_spec(kind, **blocks)).prepare(program)
+    driver = open_driver(make_spec(kind, **blocks))
+    try:
+        image = driver.prepare(program)
+    finally:
+        driver.close()
     image.close()
     return image
 

@@ -3,7 +3,7 @@
 A container is made once per session and never per case. It has no network, a read-only system, no capabilities but
 those its warden needs to become the unprivileged user that programs run as, and the same layout as a sandbox.
 
-    session/control/warden.sock    the warden connects here; out of the programs' reach
+    /slop-code/control/warden.sock a folder of ours where the warden connects; out of the programs' reach
     /slop-code/warden.py           the warden, mounted read-only; it needs a python3 in the image
 
 When the evaluator dies, however it dies, the socket closes, the warden ends, and the engine removes the container.
@@ -15,8 +15,9 @@ import contextlib
 import json
 import os
 import socket
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.image import Image, Preparation, prepare_image
 from slop_code.execution.process import WARDEN_SCRIPT, Command, Outcome, Warden
 from slop_code.execution.sandbox import LAYOUT, sandbox_user
-from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session
-from slop_code.execution.shell import shell_argv
+from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, SetupStep
+from slop_code.execution.shell import SHELL, shell_argv
 from slop_code.execution.workspace import Template, give, remove
 
 LABEL = "slop-code"
@@ -57,7 +58,7 @@ class DockerDriver(Driver):
                 (folder / name).mkdir()
             if owner is not None:
                 give(folder, owner)
-            layout = self._layout()
+            layout = _layout(self.spec)
             env = {"PATH": ":".join(HOST_PATH), "HOME": layout.home, "TMPDIR": layout.tmp, "LANG": "C.UTF-8"}
             binds = _session_binds(folder, layout)
             binds[str(folder / "tools")] = {"bind": layout.tools, "mode": "rw"}
@@ -67,29 +68,28 @@ class DockerDriver(Driver):
                 *self.spec.setup.eval_commands,
             ]
             network = (self.spec.docker.network or "bridge") if self.spec.setup.network else "none"
-            with contextlib.ExitStack() as stack:
-                steps = []
-                if lines:
-                    container = _Container(self._client, self.spec, folder, binds, network=network, read_only=False)
-                    stack.callback(container.close)
-                    command = Command(
-                        ["/bin/sh", "-c"], layout.workspace, {**env, **self.spec.environment.env}, user=owner
-                    )
-                    steps = run_setup(lines, container.warden, command)
-            for name in ("home", "tmp", "control"):
+            steps: list[SetupStep] = []
+            if lines:
+                container = _Container(self._client, self.spec, binds, network=network, read_only=False)
+                shell = Command([SHELL, "-c"], layout.workspace, {**env, **self.spec.environment.env}, user=owner)
+                try:
+                    steps = run_setup(lines, container.warden, shell)
+                finally:
+                    container.close()
+            for name in ("home", "tmp"):
                 remove(folder / name)
             path = (f"{layout.tools}/venv/bin",) if self.spec.setup.virtualenv else ()
             return Preparation(tuple(steps), PreparedTools(path, {}), self.spec.docker.image)
 
         return prepare_image(submission, self.spec, {"image": self._image_id}, build)
 
+    def close(self) -> None:
+        self._client.close()
+
     def session(self, image: Image, assets: Path | None = None) -> Session:
         return DockerSession(
             self._client, self.spec, image.template, image.preparation.tools, image.tools_folder, assets
         )
-
-    def _layout(self) -> Layout:
-        return _layout(self.spec)
 
     def _virtualenv_lines(self, submission: Path, layout: Layout) -> list[str]:
         if not self.spec.setup.virtualenv:
@@ -125,7 +125,7 @@ class DockerSession(Session):
         for name in template.shared:
             binds[str(template.folder / name)] = {"bind": f"{self.layout.workspace}/{name}", "mode": "ro"}
         try:
-            self._container = _Container(client, spec, self.folder, binds, network=spec.docker.network or "none")
+            self._container = _Container(client, spec, binds, [self.folder], network=spec.docker.network or "none")
         except BaseException:
             super().close()
             raise
@@ -176,15 +176,16 @@ class _Container:
         self,
         client: Any,
         spec: DockerEnvironmentSpec,
-        folder: Path,
         binds: dict[str, dict[str, str]],
+        remove: Sequence[Path] = (),
         *,
         network: str,
         read_only: bool = True,
     ) -> None:
         limits = spec.limits.as_limits()
-        control = folder / "control"
-        control.mkdir(mode=0o700, exist_ok=True)
+        control = Path(tempfile.mkdtemp(prefix="slop-code-"))
+        # Should we be killed, the warden inside cannot clean up out here, so one outside does.
+        self._janitor = Warden.launch(remove=[control, *remove])
         settings = {"rlimits": limits.rlimits() if read_only else {}, "remove": [], "empty": ["/dev/shm"]}  # noqa: S108
         as_root = os.getuid() == 0
         with socket.socket(socket.AF_UNIX) as listener:
@@ -218,11 +219,13 @@ class _Container:
                 self.warden = Warden(_accept(listener, self._container, spec.docker.image))
             except BaseException as error:
                 self._remove()
+                self._janitor.close()
                 raise _explained(error, spec) from error
 
     def close(self) -> None:
         self.warden.close()
         self._remove()
+        self._janitor.close()
 
     def _remove(self) -> None:
         container = getattr(self, "_container", None)

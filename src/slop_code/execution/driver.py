@@ -52,6 +52,9 @@ class Driver(ABC):
     def session(self, image: Image, assets: Path | None = None) -> Session:
         """A new place to run cases in; `assets` is a folder that they may read."""
 
+    def close(self) -> None:  # noqa: B027  # most drivers hold nothing
+        """Let go of what the driver itself holds; its sessions are closed by then."""
+
 
 def open_driver(spec: EnvironmentSpec) -> Driver:
     """The driver for an environment.
@@ -83,13 +86,13 @@ class LocalDriver(Driver):
             prepared = _tools(self.spec, interpreter, tools)
             lines = _setup_lines(self.spec, submission, interpreter, tools)
             _link_uv(folder)
-            with tempfile.TemporaryDirectory(prefix="slop-code-setup-") as home:
-                env = _setup_environment(self.spec, prepared, home, home, host_path())
-                warden = Warden.launch()
-                try:
-                    steps = run_setup(lines, warden, Command(["/bin/sh", "-c"], str(folder / "workspace"), env))
-                finally:
-                    warden.close()
+            home = tempfile.mkdtemp(prefix="slop-code-setup-")
+            env = _setup_environment(self.spec, prepared, home, home, host_path())
+            warden = Warden.launch(remove=[Path(home)])
+            try:
+                steps = run_setup(lines, warden, Command(["/bin/sh", "-c"], str(folder / "workspace"), env))
+            finally:
+                warden.close()
             return Preparation(tuple(steps), prepared, interpreter.version)
 
         return prepare_image(submission, self.spec, _identity(interpreter), build)
