@@ -97,6 +97,10 @@ def test_check_shows_a_loader_that_needs_results_as_such(make_problem: MakeProbl
     done = slop_code("problems", "check", folder)
     assert done.returncode == 0, done.stderr
     assert "1+ (the rest needs results)" in done.stdout
+    # A plain mistake looks the same, so the place is shown.
+    assert "warning" in done.stderr
+    assert "without results, the loader stops after 1: the loader raised: " in done.stderr
+    assert "loader.py:10: KeyError: 'first'" in done.stderr
 
 
 def test_an_unknown_problem_names_the_candidates_and_exits_with_2() -> None:

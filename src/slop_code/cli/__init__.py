@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from slop_code import __version__
-from slop_code.cli import problems, schema
+from slop_code.cli import problems, schema, tools
 from slop_code.cli.console import note
 from slop_code.errors import SlopCodeError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(tools.app, name="tools")
 app.add_typer(problems.app, name="problems")
 app.command("schema")(schema.schema)
 

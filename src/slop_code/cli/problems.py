@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from slop_code.cli.choices import problem_folder
 from slop_code.cli.console import note, table
 
 app = typer.Typer(help="List problems and check that they are sound.", no_args_is_help=True)
@@ -42,7 +42,7 @@ def check_problem(
     """
     from slop_code.evaluation.check import check_package
 
-    checked = check_package(_problem_folder(context.obj.problem_path, problem))
+    checked = check_package(problem_folder(context.obj.problem_path, problem))
     rows = [[count.checkpoint, count.group, count.type, count.shown] for count in checked.counts]
     if rows:
         typer.echo(table(["checkpoint", "group", "type", "cases"], rows))
@@ -54,16 +54,3 @@ def check_problem(
         raise typer.Exit(2)
     cases = sum(count.cases for count in checked.counts)
     note(f"{problem}: {cases} {'case' if cases == 1 else 'cases'}, no errors")
-
-
-def _problem_folder(problem_path: Path, wanted: str) -> Path:
-    from slop_code.evaluation.config import ConfigError
-    from slop_code.findings import did_you_mean, listed
-
-    named = problem_path / wanted
-    if named.is_dir() and "/" not in wanted:
-        return named
-    if Path(wanted).exists():
-        return Path(wanted)
-    known = sorted(file.parent.name for file in problem_path.glob("*/config.yaml"))
-    raise ConfigError(f'no problem "{wanted}"{did_you_mean(wanted, known)}: {problem_path} has {listed(known)}')

@@ -1,0 +1,66 @@
+"""What the words on a command line mean: a problem, a checkpoint, an environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slop_code.cli.console import note
+from slop_code.errors import SlopCodeError
+from slop_code.findings import did_you_mean, listed
+from slop_code.paths import shown_path
+
+if TYPE_CHECKING:
+    from slop_code.evaluation.config import CheckpointConfig, ProblemConfig
+    from slop_code.execution import EnvironmentSpec
+
+
+class UsageError(SlopCodeError):
+    """The command line asks for something that is not there."""
+
+
+def problem_folder(problem_path: Path, wanted: str) -> Path:
+    """The folder of a problem: by name below the problem path, or as a path."""
+    named = problem_path / wanted
+    if "/" not in wanted and named.is_dir():
+        return named
+    if Path(wanted).exists():
+        return Path(wanted)
+    known = sorted(file.parent.name for file in problem_path.glob("*/config.yaml"))
+    raise UsageError(f'no problem "{wanted}"{did_you_mean(wanted, known)}: {problem_path} has {listed(known)}')
+
+
+def checkpoint_of(problem: ProblemConfig, wanted: str) -> CheckpointConfig:
+    """A checkpoint by its number (from 1, in order) or its name."""
+    if not wanted.isdigit():
+        return problem.load_checkpoint(wanted)
+    checkpoints = list(problem.iterate_checkpoints())
+    number = int(wanted)
+    if not 1 <= number <= len(checkpoints):
+        names = listed(checkpoint.name for checkpoint in checkpoints)
+        raise UsageError(f'problem "{problem.name}" has no checkpoint {number}: it has {len(checkpoints)} ({names})')
+    return checkpoints[number - 1]
+
+
+def environment_of(wanted: str | None) -> EnvironmentSpec:
+    """The environment that was asked for; by default the sandbox where it works, else `local`, and it says which."""
+    from slop_code.execution import EnvironmentSpec
+
+    if wanted is not None:
+        return EnvironmentSpec.from_yaml(wanted)
+    from slop_code.execution.sandbox import why_not
+
+    reason = why_not()
+    if reason is None:
+        note("environment: sandbox-py (the default)")
+        return EnvironmentSpec.from_yaml("sandbox-py")
+    note(f"environment: local-py, without protection, because {reason}")
+    return EnvironmentSpec.from_yaml("local-py")
+
+
+def snapshot_folder(wanted: Path) -> Path:
+    """The folder of a submission."""
+    if not wanted.is_dir():
+        near = [entry.name for entry in wanted.parent.iterdir()] if wanted.parent.is_dir() else []
+        raise UsageError(f"{shown_path(wanted)}: no such folder{did_you_mean(wanted.name, near)}")
+    return wanted
