@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from slop_code.execution.environment import EnvironmentSpec
-from slop_code.execution.process import Command, Outcome, Warden
+from slop_code.execution.process import Outcome, Warden
 from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, free_local_port
-from slop_code.execution.shell import shell_argv
 from slop_code.execution.workspace import Template
 
 
@@ -21,7 +20,6 @@ class LocalSession(Session):
         self, spec: EnvironmentSpec, template: Template, tools: PreparedTools, tools_folder: Path, assets: Path | None
     ) -> None:
         super().__init__(spec, template, tools, link_shared=True)
-        limits = spec.limits.as_limits()
         self.layout = Layout(
             workspace=str(self.workspace),
             home=str(self.folder / "home"),
@@ -29,20 +27,19 @@ class LocalSession(Session):
             tools=str(tools_folder),
             assets=str(assets) if assets else "",
         )
-        self._limits = limits
         self._warden = Warden.launch(
-            rlimits={**limits.rlimits(), **limits.process_rlimit(None)},
-            max_processes=limits.processes,
+            rlimits={**self.limits.rlimits(), **self.limits.process_rlimit(None)},
+            max_processes=self.limits.processes,
             remove=[self.folder],
         )
 
     def run(
         self, line: str, *, stdin: bytes = b"", timeout: float | None = None, env: Mapping[str, str] | None = None
     ) -> Outcome:
-        return self._warden.run(self._command(line, env, stdin=stdin, timeout=timeout))
+        return self._warden.run(self.command(line, env, stdin=stdin, timeout=timeout))
 
     def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
-        self._warden.start(self._command(line, env))
+        self._warden.start(self.command(line, env))
 
     def ended(self) -> Outcome | None:
         return self._warden.state()
@@ -62,18 +59,6 @@ class LocalSession(Session):
 
     def host_path(self) -> Sequence[str]:
         return host_path()
-
-    def _command(
-        self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
-    ) -> Command:
-        return Command(
-            argv=shell_argv(line),
-            cwd=self.layout.workspace,
-            env=self.environment(env),
-            stdin=stdin,
-            timeout=timeout,
-            limits=self._limits,
-        )
 
 
 def host_path() -> list[str]:

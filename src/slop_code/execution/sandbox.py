@@ -21,6 +21,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -28,9 +29,9 @@ from pathlib import Path
 from slop_code.execution.environment import SandboxEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.interpreter import own_interpreter
-from slop_code.execution.process import WARDEN_SCRIPT, Command, Outcome, Warden
+from slop_code.execution.process import WARDEN_SCRIPT, Outcome, Warden
 from slop_code.execution.session import Layout, PreparedTools, Session
-from slop_code.execution.shell import SHELL, shell_argv
+from slop_code.execution.shell import SHELL
 from slop_code.execution.system_etc import system_etc
 from slop_code.execution.workspace import Template
 
@@ -81,30 +82,21 @@ class SandboxSession(Session):
             raise ExecutionError(f"the sandbox cannot be used: {reason}")
         super().__init__(spec, template, tools, owner=sandbox_user())
         self.layout = LAYOUT
-        self._limits = spec.limits.as_limits()
         self._wrapper = [
             *sandbox_arguments(self.folder, tools_folder, assets, network=False),
             *_shared_folders(template),
             *read_only([*needed, *map(Path, spec.sandbox.read_only_paths)]),
         ]
-        self._rlimits = {**self._limits.rlimits(), **self._limits.process_rlimit(self.owner)}
+        self._rlimits = {**self.limits.rlimits(), **self.limits.process_rlimit(self.owner)}
         self._warden = Warden.launch(rlimits=self._rlimits, remove=[self.folder])
         self._server: Warden | None = None
 
     def run(
         self, line: str, *, stdin: bytes = b"", timeout: float | None = None, env: Mapping[str, str] | None = None
     ) -> Outcome:
-        return self._warden.run(
-            Command(
-                argv=[*self._wrapper, "--", *enter(self.owner), SHELL, "-c", _TELLING_SHELL, *shell_argv(line)],
-                cwd="/",
-                tells_status=True,
-                env=self.environment(env),
-                stdin=stdin,
-                timeout=timeout,
-                limits=self._limits,
-            )
-        )
+        inside = self.command(line, env, stdin=stdin, timeout=timeout)
+        argv = [*self._wrapper, "--", *enter(self.owner), SHELL, "-c", _TELLING_SHELL, *inside.argv]
+        return self._warden.run(replace(inside, argv=argv, cwd="/", user=None, tells_status=True))
 
     def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
         # The warden itself goes into the sandbox: only from there can the server be reached.
@@ -112,7 +104,8 @@ class SandboxSession(Session):
         wrapper = [*self._wrapper, *read_only([own.prefix, own.path.parent, WARDEN_SCRIPT]), "--", *enter(self.owner)]
         self._server = Warden.launch(rlimits=self._rlimits, prefix=wrapper, python=str(own.path))
         self._server.start(
-            Command(argv=shell_argv(line), cwd=LAYOUT.workspace, env=self.environment(env), limits=self._limits)
+            # It is that user already, in there.
+            replace(self.command(line, env), user=None)
         )
 
     def ended(self) -> Outcome | None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slop_code.execution.environment import EnvironmentSpec
-from slop_code.execution.process import Outcome
+from slop_code.execution.process import Command, Outcome
+from slop_code.execution.shell import shell_argv
 from slop_code.execution.workspace import Template, Workspace, empty
 
 
@@ -63,6 +64,7 @@ class Session(ABC):
         link_shared: bool = False,
     ) -> None:
         self.spec = spec
+        self.limits = spec.limits.as_limits()
         self.tools = tools
         self.owner = owner
         self.folder = Path(tempfile.mkdtemp(prefix="slop-code-"))
@@ -112,6 +114,20 @@ class Session(ABC):
     def close(self) -> None:
         """End everything and remove the session's folder. May be called twice."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def command(
+        self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
+    ) -> Command:
+        """A command line as a program for the shell, in the workspace, with the session's variables and limits."""
+        return Command(
+            argv=shell_argv(line),
+            cwd=self.layout.workspace,
+            env=self.environment(env),
+            stdin=stdin,
+            timeout=timeout,
+            limits=self.limits,
+            user=self.owner,
+        )
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """A command's variables: the host's if included, then ours, then the environment file's, then `extra`."""
