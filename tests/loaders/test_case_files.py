@@ -321,4 +321,4 @@ def test_names_and_arguments_in_the_configuration_mean_what_the_author_sees(make
 def test_an_explicit_null_in_a_case_file_means_no_limit(make_problem: MakeProblem) -> None:
     files = {"a.yaml": "timeout: null\nexpected: {}", "b.yaml": "expected: {}"}
     (first, _), (second, _) = load(make_problem, files, timeout=5)
-    assert (first.time_limit(), second.time_limit()) == (None, 5)
+    assert (first.timeout_s, second.timeout_s) == (None, 5)

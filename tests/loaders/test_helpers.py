@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -11,8 +12,8 @@ from slop_code.evaluation import GroupConfig, ProblemConfig
 from slop_code.evaluation.loaders import LoaderError, helpers
 from tests.conftest import MakeProblem
 
-OLD = {"type": "Regression", "original_checkpoint": "one", "original_group": "core"}
-CONFIG = {
+OLD: dict[str, Any] = {"type": "Regression", "original_checkpoint": "one", "original_group": "core"}
+CONFIG: dict[str, Any] = {
     "checkpoints": {
         "one": {"path": "stages/one", "groups": {"core": {}}},
         "two": {"groups": {"own": {}, "old": OLD, "missing": {}}},
@@ -40,6 +41,51 @@ def test_a_regression_group_resolves_to_the_original(problem: ProblemConfig) -> 
     assert helpers.get_group_path(old, problem, two) == problem.path / "stages" / "one" / "core"
     assert helpers.get_chkpt_path(group=old, problem=problem, checkpoint=two) == problem.path / "stages" / "one"
     assert helpers.get_actual_checkpoint(old, problem, two) == "one"
+
+
+def test_the_actual_checkpoint_of_a_regression_is_its_name_and_not_its_key(make_problem: MakeProblem) -> None:
+    config = {
+        "checkpoints": {
+            "first": {"path": "stages/one", "groups": {"core": {}}},
+            "two": {"groups": {"old": {**OLD, "original_checkpoint": "first"}, "lost": {**OLD}}},
+        }
+    }
+    problem = ProblemConfig.from_yaml(make_problem(config))
+    two = problem.checkpoints["two"]
+    assert helpers.get_actual_checkpoint(two.groups["old"], problem, two) == problem.checkpoints["first"].name == "one"
+    two.groups["lost"].original_checkpoint = "zero"
+    assert helpers.get_actual_checkpoint(two.groups["lost"], problem, two) == "zero"
+
+
+def test_a_regression_of_a_regression_resolves_to_the_end_of_the_chain(make_problem: MakeProblem) -> None:
+    again = {"type": "Regression", "original_checkpoint": "two", "original_group": "old"}
+    config = {"checkpoints": {**CONFIG["checkpoints"], "three": {"groups": {"again": again}}}}
+    problem = ProblemConfig.from_yaml(make_problem(config, {"stages/one/core/x.yaml": ""}))
+    three = problem.checkpoints["three"]
+    group = three.groups["again"]
+    assert helpers.get_group_path(group, problem, three) == problem.path / "stages" / "one" / "core"
+    assert helpers.get_chkpt_path(group, problem, three) == problem.path / "stages" / "one"
+    assert helpers.get_actual_checkpoint(group, problem, three) == "one"
+
+
+def test_a_regression_of_itself_is_a_loader_error(make_problem: MakeProblem) -> None:
+    groups = {
+        "a": {"type": "Regression", "original_checkpoint": "one", "original_group": "b"},
+        "b": {"type": "Regression", "original_checkpoint": "one", "original_group": "a"},
+    }
+    problem = ProblemConfig.from_yaml(make_problem({"checkpoints": {"one": {"groups": groups}}}))
+    one = problem.checkpoints["one"]
+    with pytest.raises(LoaderError, match='group "a" comes from itself'):
+        helpers.get_group_path(one.groups["a"], problem, one)
+
+
+def test_a_mock_problem_keeps_the_original_checkpoint_below_its_path(tmp_path: Path) -> None:
+    group = GroupConfig(name="old", **OLD)
+    problem = Mock(path=tmp_path)
+    assert helpers.get_chkpt_path(group, problem, Mock()) == tmp_path / "one"
+    assert helpers.get_actual_checkpoint(group, problem, Mock()) == "one"
+    (tmp_path / "one" / "core").mkdir(parents=True)
+    assert helpers.get_group_path(group, problem, Mock()) == tmp_path / "one" / "core"
 
 
 def test_a_missing_folder_is_a_loader_error(problem: ProblemConfig) -> None:

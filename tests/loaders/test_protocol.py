@@ -149,16 +149,119 @@ def test_a_missing_script_names_the_ways_out(make_problem: MakeProblem) -> None:
         "self, config",
         "self, problem_config, checkpoint_config",
         "self, checkpoint, **kwargs",
+        "self, checkpoint_config",
+        "self, problem, chk",
+        "self, config, checkpoint",
+        "self, config, check, /",
+        "self, check, **kwargs",
     ],
 )
 def test_both_constructor_forms_work_under_any_names(make_problem: MakeProblem, signature: str) -> None:
     names = [part.strip(" *").partition("=")[0] for part in signature.split(",")]
-    seen = next(name for name in reversed(names) if name.startswith(("check", "config")))
+    seen = next(name for name in reversed(names) if name.startswith(("check", "chk", "config")))
     script = (
         f"class Loader:\n    def __init__({signature}):\n        self.seen = {seen}\n"
         "    def initialize_store(self): ...\n    def __call__(self, group, store): ...\n"
     )
     assert made(make_problem(ONE, {"loader.py": script})).seen.name == "one"
+
+
+@pytest.mark.parametrize(
+    ("signature", "seen"),
+    [
+        ("self, config, checkpoint", "config"),
+        ("self, config, check, /", "config"),
+        ("self, problem, chk", "problem"),
+        ("self, first, second, *, use_placeholders", "first"),
+        ("self, *both", "both[0]"),
+    ],
+)
+def test_the_first_of_two_under_other_names_is_the_problem(
+    make_problem: MakeProblem, signature: str, seen: str
+) -> None:
+    script = HEADER + f"class Loader:\n    def __init__({signature}):\n        self.seen = {seen}\n"
+    assert made(make_problem(ONE, {"loader.py": script})).seen.name == "demo"
+
+
+def test_a_metaclass_that_passes_its_arguments_on_leaves_the_form_to_the_constructor(make_problem: MakeProblem) -> None:
+    script = (
+        "class Meta(type):\n    def __call__(cls, *args, **kwargs):\n        return super().__call__(*args, **kwargs)\n"
+        "class Loader(metaclass=Meta):\n    def __init__(self, checkpoint):\n        self.seen = checkpoint\n"
+    )
+    assert made(make_problem(ONE, {"loader.py": script})).seen.name == "one"
+
+
+def test_a_constructor_that_wants_more_is_shown_with_its_line(make_problem: MakeProblem) -> None:
+    script = "class Loader:\n    def __init__(self, problem, checkpoint, more): ...\n"
+    with pytest.raises(LoaderError, match=r"loader.py:2: TypeError: .*missing 1 required.*'more'"):
+        made(make_problem(ONE, {"loader.py": script}))
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_use_placeholders_is_passed(make_problem: MakeProblem, wanted: bool) -> None:
+    problem = ProblemConfig.from_yaml(make_problem(ONE, {"loader.py": HEADER + PLAIN.format(name="Loader")}))
+    loader: Any = initialize_loader(problem, problem.checkpoints["one"], use_placeholders=wanted)
+    assert loader.use_placeholders is wanted
+
+
+def test_a_class_that_the_script_defines_comes_before_an_imported_one_of_the_other_name(
+    make_problem: MakeProblem,
+) -> None:
+    files = {
+        "shared_loader.py": HEADER + PLAIN.format(name="GroupLoader"),
+        "loader.py": HEADER + "from shared_loader import GroupLoader\n" + PLAIN.format(name="Loader"),
+    }
+    assert made(make_problem(ONE, files)).label == "Loader"
+
+
+def test_a_protocol_that_the_script_writes_down_is_not_its_loader(make_problem: MakeProblem) -> None:
+    script = (
+        "from typing import Protocol\nfrom slop_code.evaluation.loaders import BaseLoader\n"
+        "class GroupLoader(Protocol):\n    def __call__(self, group, store): ...\n"
+    ) + PLAIN.format(name="Loader")
+    assert made(make_problem(ONE, {"loader.py": script})).label == "Loader"
+
+
+def test_an_abstract_class_is_told_what_it_lacks(make_problem: MakeProblem) -> None:
+    script = HEADER + "\nclass Loader(BaseLoader):\n    def call(self, group, store): ...\n"
+    with pytest.raises(
+        LoaderError, match=r'loader.py:3: the loader class "Loader" is abstract: it does not define "__call__"'
+    ):
+        made(make_problem(ONE, {"loader.py": script}))
+
+
+def test_a_module_getattr_that_raises_is_no_reason_to_fail(make_problem: MakeProblem) -> None:
+    script = HEADER + "def __getattr__(name):\n    raise RuntimeError(name)\n" + PLAIN.format(name="Loader")
+    assert made(make_problem(ONE, {"loader.py": script})).label == "Loader"
+
+
+LEGACY = {"type": "script", "path": "old.py", "entrypoint": "load_cases"}
+
+
+@pytest.mark.parametrize(
+    ("present", "chosen"),
+    [
+        (["old.py", "one/old.py", "loader.py"], "old.py"),
+        (["one/old.py", "loader.py"], "one/old.py"),
+        (["loader.py"], "loader.py"),
+    ],
+)
+@pytest.mark.parametrize("level", ["problem", "checkpoint"])
+def test_a_legacy_path_is_looked_for_in_the_problem_then_the_checkpoint_then_loader_py_is_taken(
+    make_problem: MakeProblem, present: list[str], chosen: str, level: str
+) -> None:
+    config = (
+        {**ONE, "loader": LEGACY}
+        if level == "problem"
+        else {"checkpoints": {"one": {"groups": {"core": {}}, "loader": LEGACY}}}
+    )
+    folder = make_problem(config, {name: HEADER + PLAIN.format(name="Loader") for name in present})
+    assert sys.modules[made(folder).__module__].__file__ == str(folder / chosen)
+
+
+def test_a_legacy_path_that_is_nowhere_is_named(make_problem: MakeProblem) -> None:
+    with pytest.raises(LoaderError, match=r'loader.py: the loader script is missing \(and so is "old.py"'):
+        made(make_problem({**ONE, "loader": LEGACY}))
 
 
 def test_a_constructor_that_does_io_finds_its_own_files(make_problem: MakeProblem) -> None:

@@ -65,6 +65,13 @@ def test_a_timeout_is_timed_out_with_status_minus_1_and_what_was_printed(run: Ru
     assert report.run_s >= 0.3
 
 
+def test_a_case_without_a_timeout_still_has_the_environments(run: Run) -> None:
+    (report,) = run(
+        "sleep 73.25", {CASE: "timeout: null\nexpected: {status_code: 0}"}, spec={"limits": {"case_s": 0.3}}
+    ).reports
+    assert report.outcome == "timed out"
+
+
 def test_a_case_file_can_expect_a_timeout(run: Run) -> None:
     assert only(run("sleep 68.25", {CASE: "timeout: 0.3\nexpected: {timed_out: true}"})).outcome == "passed"
 

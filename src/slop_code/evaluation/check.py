@@ -75,10 +75,14 @@ def _count_cases(
         for case, _ in iterate_cases(loader, problem, checkpoint, group, store):
             seen[case.id] = seen.get(case.id, 0) + 1
     except LoaderError as error:
-        # A loader that builds cases from earlier results cannot go on without them.
+        # A loader that builds cases from earlier results cannot go on without them, but a mistake looks the same.
         complete = not (stateful and seen)
+        where = f'checkpoint "{checkpoint.name}", group "{group.name}"'
         if complete:
-            checked.findings.add(Finding("error", f'checkpoint "{checkpoint.name}", group "{group.name}": {error}', ""))
+            checked.findings.add(Finding("error", f"{where}: {error}", ""))
+        else:
+            stop = f"{where}: without results, the loader stops after {sum(seen.values())}"
+            checked.findings.add(Finding("warning", f"{stop}: {error}", ""))
     for name, times in seen.items():
         if times > 1:
             message = f'checkpoint "{checkpoint.name}", group "{group.name}": {times} cases have the id "{name}"'

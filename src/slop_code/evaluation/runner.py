@@ -24,7 +24,7 @@ from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, Pr
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.loaders.initialization import author_folder
 from slop_code.evaluation.loaders.initialization import initialize_loader as initialize_loader
-from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError
+from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError, NoOpStore
 from slop_code.evaluation.report import CorrectnessResults
 from slop_code.evaluation.verifiers.calling import call_verifier
 from slop_code.evaluation.verifiers.initialization import initialize_verifier, verifier_folder
@@ -99,6 +99,7 @@ class CheckpointRunner:
         loader = self._make_loader()
         with ExitStack() as stack:
             driver = open_driver(self.env_spec)
+            stack.callback(driver.close)
             image = driver.prepare(self.submission_path)
             stack.callback(image.close)
             assets = _copy_assets(self.problem)
@@ -163,6 +164,7 @@ class CheckpointRunner:
         self, group: GroupConfig, loader: GroupLoader, store: Any, verifier: Any, adapter: Adapter
     ) -> Iterator[VerifierReport]:
         cases = iterate_cases(loader, self.problem, self.checkpoint, group, store)
+        independent = isinstance(adapter, CLIAdapter) and group.isolated and type(store) is NoOpStore
         fresh = True
         while True:
             try:
@@ -173,11 +175,15 @@ class CheckpointRunner:
             if pair is None:
                 return
             case, expected = pair
+            wanted = self.selection.case(group, case)
+            if independent and not wanted:
+                continue
             if (case.reset or (group.isolated and isinstance(adapter, CLIAdapter))) and not fresh:
                 adapter.reset()
             fresh = False
             report = run_case(case, expected, adapter, verifier, self.problem, self.checkpoint, store)
-            if self.selection.case(group, case):
+            # Cases before a wanted one had to run for the state that they leave.
+            if wanted:
                 yield report
 
     def _lost_group(self, group: GroupConfig, error: LoaderError) -> VerifierReport:
@@ -272,7 +278,9 @@ def _update_store(
     try:
         with author_code(folder):
             store.update(case, observation.result, expected)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever an author's store raises costs its case
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever an author's store raises costs its case
         place = folder.place_of(error) if folder else f"{type(error).__name__}: {error}"
         return f"the store's update raised: {place}"
     return None

@@ -11,19 +11,27 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os
+import re
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
+from itertools import takewhile
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any
 
 from slop_code.errors import SlopCodeError
-from slop_code.logging import ensure_configured
 from slop_code.paths import shown_path
 
+# Scripts share process-wide things (random, sys.path, sys.modules, stdout), so one author's code runs at a time.
+author_turn = threading.RLock()
+
 _OUR_EXTRA = {"numpy", "pandas"}
+_PRIVATE = "_slop_code_script_"
 _folders: dict[Path, ScriptFolder] = {}
 
 
@@ -34,9 +42,10 @@ class ScriptError(SlopCodeError):
 def script_folder(path: Path) -> ScriptFolder:
     """The one `ScriptFolder` of this process for a problem's folder."""
     root = path.absolute()
-    if root not in _folders:
-        _folders[root] = ScriptFolder(root)
-    return _folders[root]
+    with author_turn:
+        if root not in _folders:
+            _folders[root] = ScriptFolder(root)
+        return _folders[root]
 
 
 class ScriptFolder:
@@ -44,6 +53,8 @@ class ScriptFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._below = f"{root}{os.sep}"
+        self._path = [str(root)]
         self._neighbours: dict[str, ModuleType] = {}
         self._scripts: dict[Path, ModuleType] = {}
         self._stamps: dict[Path, tuple[int, int]] = {}
@@ -51,11 +62,13 @@ class ScriptFolder:
 
     def refresh(self) -> None:
         """Forget what was imported if any of it has been edited since, so that `load` imports it again."""
-        if any(_stamp(file) != stamp for file, stamp in self._stamps.items()):
-            self._neighbours.clear()
-            self._scripts.clear()
-            self._stamps.clear()
-        self._own_names = self._find_own_names()
+        with author_turn:
+            if any(_stamp(file) != stamp for file, stamp in self._stamps.items()):
+                self._path = [str(self.root)]
+                self._neighbours.clear()
+                self._scripts.clear()
+                self._stamps.clear()
+            self._own_names = self._find_own_names()
 
     def load(self, name: str) -> ModuleType:
         """Import the script `name` of this folder. The caller holds the folder active (see `active`).
@@ -67,7 +80,9 @@ class ScriptFolder:
         if not path.is_file():
             raise ScriptError(f"{shown_path(path)}: no such script")
         if path not in self._scripts:
-            self._scripts[path] = self._import(path)
+            # Another script may have imported this one by its plain name: a second copy would have other classes.
+            known = sys.modules.get(path.stem) if path.stem in self._own_names else None
+            self._scripts[path] = known if known and _places(known) == [str(path)] else self._import(path)
         return self._scripts[path]
 
     @contextmanager
@@ -75,45 +90,40 @@ class ScriptFolder:
         """Let `import neighbour` find this folder's modules, and nobody else's, for the time of the block."""
         hidden = self._hide_namesakes()
         sys.modules.update(self._neighbours)
-        known = len(sys.modules)
-        sys.path.insert(0, str(self.root))
+        last_module = next(reversed(sys.modules))
+        path, entries = sys.path, sys.path[:]
+        path[:0] = self._path
         write_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         try:
             yield
         finally:
             sys.dont_write_bytecode = write_bytecode
-            if str(self.root) in sys.path:
-                sys.path.remove(str(self.root))
-            if len(sys.modules) > known:
-                self._adopt(list(sys.modules)[known:])
-            for name in self._neighbours:
-                sys.modules.pop(name, None)
+            self._restore_path(path, entries)
+            self._take_modules_out(last_module)
             sys.modules.update(hidden)
 
     def place_of(self, error: BaseException) -> str:
-        """What went wrong, with the last line of this folder's code that took part in it."""
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        if isinstance(error, SystemExit):
-            what = f"the script called sys.exit({error.code!r})"
+        """What went wrong, with the last line of this folder's code that took part in it, and a hint if we have one."""
         if isinstance(error, SyntaxError) and error.filename and self._holds(error.filename):
             caret = f"\n    {error.text.rstrip()}" if error.text else ""
             return f"{shown_path(error.filename)}:{error.lineno}: {type(error).__name__}: {error.msg}{caret}"
+        what = _described(error)
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if self._holds(frame.filename)]
         if not frames:
-            return what
+            return what + _hint(error, "")
         last = frames[-1]
         line = f"\n    {last.line}" if last.line else ""
-        return f"{shown_path(last.filename)}:{last.lineno}: {what}{line}"
+        return f"{shown_path(last.filename)}:{last.lineno}: {what}{line}{_hint(error, last.line or '')}"
 
     def _holds(self, filename: str) -> bool:
-        return Path(filename).is_relative_to(self.root)
+        return filename.startswith(self._below)
 
     def _hide_namesakes(self) -> dict[str, ModuleType]:
         """Take modules from elsewhere that are named like a neighbour out of the way; return them."""
         hidden: dict[str, ModuleType] = {}
         for name in self._own_names:
             if name in sys.modules:
-                family = [other for other in sys.modules if other == name or other.startswith(f"{name}.")]
+                family = [other for other in list(sys.modules) if other == name or other.startswith(f"{name}.")]
                 hidden.update((other, sys.modules.pop(other)) for other in family)
         return hidden
 
@@ -121,44 +131,65 @@ class ScriptFolder:
         names = {file.stem for file in self.root.glob("*.py")} | {
             file.parent.name for file in self.root.glob("*/__init__.py")
         }
-        return frozenset(names - sys.stdlib_module_names)
+        taken = sys.stdlib_module_names | {"slop_code"}
+        return frozenset(name for name in names if name not in taken and not name.startswith("__"))
 
     def _import(self, path: Path) -> ModuleType:
-        ensure_configured()
         importlib.invalidate_caches()
         digest = hashlib.sha256(str(path).encode()).hexdigest()[:12]
-        private = f"_slop_code_script_{digest}_{path.stem}"
+        private = f"{_PRIVATE}{digest}_{path.stem}"
         spec = importlib.util.spec_from_loader(private, _FreshLoader(private, str(path)), origin=str(path))
         if spec is None:
             raise ScriptError(f"{shown_path(path)}: not a Python script")
         spec.has_location = True
         module = importlib.util.module_from_spec(spec)
-        # Dataclasses and pydantic models of the script look their module up by name.
-        sys.modules[private] = module
+        # Dataclasses and pydantic models of the script look their module up by name; neighbours by the plain one.
+        names = [private, path.stem] if path.stem in self._own_names else [private]
+        sys.modules.update(dict.fromkeys(names, module))
         self._stamps[path] = _stamp(path)
         try:
             _FreshLoader(private, str(path)).exec_module(module)
-        except ModuleNotFoundError as error:
-            sys.modules.pop(private, None)
-            raise ScriptError(self.place_of(error) + _extra_hint(error)) from error
-        except (Exception, SystemExit) as error:
-            sys.modules.pop(private, None)
+        except BaseException as error:
+            for name in names:
+                sys.modules.pop(name, None)
+            if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+                raise
             raise ScriptError(self.place_of(error)) from error
         return module
 
-    def _adopt(self, names: list[str]) -> None:
-        for name in names:
-            module = sys.modules.get(name)
-            file = getattr(module, "__file__", None)
-            folders = [str(entry) for entry in getattr(module, "__path__", ())]
-            if module is None or module in self._scripts.values():
-                continue
-            if any(self._holds(place) for place in ([file] if file else folders)) and not name.startswith(
-                "_slop_code_"
-            ):
-                self._neighbours[name] = module
-                if file:
-                    self._stamps[Path(file)] = _stamp(Path(file))
+    def _restore_path(self, path: list[str], entries: list[str]) -> None:
+        """Put `sys.path` back, and keep what the script added to it for the next time that its code runs."""
+        if sys.path is path and path == [*self._path, *entries]:
+            del path[: len(self._path)]
+            return
+        root = str(self.root)
+        self._path = list(dict.fromkeys(entry for entry in sys.path if entry == root or entry not in entries))
+        sys.path = path
+        path[:] = entries
+
+    def _take_modules_out(self, last_module: str) -> None:
+        """Keep this folder's modules for the next time, and leave none of them in `sys.modules`."""
+        new: list[str] = []
+        if next(reversed(sys.modules)) != last_module:
+            new = list(takewhile(lambda name: name != last_module, list(reversed(sys.modules))))
+        for name in list(self._neighbours):
+            self._keep(name, sys.modules.pop(name, None))
+        for name in new:
+            if name in sys.modules and self._owns(name):
+                self._keep(name, sys.modules.pop(name))
+
+    def _owns(self, name: str) -> bool:
+        if name.startswith(_PRIVATE):
+            return False
+        return name.partition(".")[0] in self._own_names or any(map(self._holds, _places(sys.modules[name])))
+
+    def _keep(self, name: str, module: ModuleType | None) -> None:
+        if module is None:
+            self._neighbours.pop(name, None)
+        elif self._neighbours.get(name) is not module:
+            self._neighbours[name] = module
+            for place in filter(self._holds, _places(module)):
+                self._stamps.setdefault(Path(place), _stamp(Path(place)))
 
 
 class _FreshLoader(SourceFileLoader):
@@ -169,6 +200,16 @@ class _FreshLoader(SourceFileLoader):
         return compile(self.get_data(path), path, "exec", dont_inherit=True)
 
 
+def _places(module: object) -> list[str]:
+    """The file of a module, or the folders of a package without one; read past its `__getattr__`."""
+    try:
+        values: dict[str, Any] = vars(module)
+        file = values.get("__file__")
+        return [str(file)] if file else [str(entry) for entry in values.get("__path__") or ()]
+    except Exception:  # noqa: BLE001  # anything can stand in sys.modules
+        return []
+
+
 def _stamp(path: Path) -> tuple[int, int]:
     try:
         status = path.stat()
@@ -177,8 +218,23 @@ def _stamp(path: Path) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
-def _extra_hint(error: ModuleNotFoundError) -> str:
-    package = (error.name or "").partition(".")[0]
-    if package in _OUR_EXTRA:
-        return f"\n{package} comes with an extra: pip install 'slop-code[problems]'"
-    return f"\nIs {package} installed in the Python that runs slop-code?" if package else ""
+def _described(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"the script called sys.exit({error.code!r})"
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  # a broken __str__ is no reason to lose the place
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _hint(error: BaseException, line: str) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        package = (error.name or "").partition(".")[0]
+        if package in _OUR_EXTRA:
+            return f"\n{package} comes with an extra: pip install 'slop-code[problems]'"
+        return f"\nIs {package} installed in the Python that runs slop-code?" if package else ""
+    relative = re.match(r"\s*from\s+\.+\s*(?:import\s+)?(\w+)", line)
+    if isinstance(error, ImportError) and relative and "no known parent package" in str(error):
+        return f"\nA script is not part of a package: write `import {relative[1]}`"
+    return ""

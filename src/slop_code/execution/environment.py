@@ -57,6 +57,9 @@ class LimitsBlock(_Strict):
     )
     file_size_mb: Annotated[int, Field(gt=0)] | None = Field(default=1024, description="Of each file that it writes.")
     open_files: Annotated[int, Field(gt=0)] | None = Field(default=4096, description="Of each process.")
+    case_s: Annotated[float, Field(gt=0)] | None = Field(
+        default=3600, description="Seconds that a case may take which has no timeout, or a longer one."
+    )
     output_mb: Annotated[float, Field(gt=0)] = Field(default=10, description="Kept of each stream; the rest is cut.")
 
     def as_limits(self) -> Limits:

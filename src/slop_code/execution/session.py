@@ -124,10 +124,15 @@ class Session(ABC):
             cwd=self.layout.workspace,
             env=self.environment(env),
             stdin=stdin,
-            timeout=timeout,
+            timeout=self.at_most(timeout),
             limits=self.limits,
             user=self.owner,
         )
+
+    def at_most(self, timeout: float | None) -> float | None:
+        """A case's timeout under the environment's own limit, without which a program that hangs might do so for ever."""
+        given = [limit for limit in (timeout, self.spec.limits.case_s) if limit is not None]
+        return min(given, default=None)
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """A command's variables: the host's if included, then ours, then the environment file's, then `extra`."""

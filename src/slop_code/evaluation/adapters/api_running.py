@@ -55,7 +55,7 @@ class APIAdapter(Adapter):
             exchange,
             self.base_url,
             response_is_json=self._config.response_is_json,
-            timeout=filled.time_limit(),
+            timeout=self.session.at_most(filled.timeout_s),
         )
         run_s = time.monotonic() - started
         result, warnings = outcome.result, list(outcome.warnings)

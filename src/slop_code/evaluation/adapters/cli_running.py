@@ -30,7 +30,7 @@ class CLIAdapter(Adapter):
         self.write_inputs(filled)
         line = " ".join([self._command, *filled.arguments])
         stdin = (filled.stdin or "").encode("utf-8", "surrogateescape")
-        outcome = self.session.run(line, stdin=stdin, timeout=filled.time_limit(), env=self.env)
+        outcome = self.session.run(line, stdin=stdin, timeout=filled.timeout_s, env=self.env)
         files, notes = self.collect(filled, expected)
         result = CLIResult(
             id=case.id,

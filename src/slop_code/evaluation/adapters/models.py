@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -62,12 +60,6 @@ def _text(value: object) -> object:
     return str(value) if plain or isinstance(value, PurePath) else value
 
 
-def _not_infinite(value: float) -> float:
-    if math.isinf(value) or math.isnan(value):
-        raise ValueError("should be a finite number")
-    return value
-
-
 def _real_name(value: object) -> object:
     # A Mock has every attribute; what a loader under test reads of one is not a value.
     return None if type(value).__module__ == "unittest.mock" else value
@@ -113,11 +105,7 @@ def as_priority(value: Any) -> Any:
 
 
 _RANKS = {"low": 0.0, "normal": 1.0, "high": 2.0}
-# The timeout of a case that may take for ever; None means that none was given, and it is inherited.
-NO_LIMIT = math.inf
-
-PositiveNumber = Annotated[float, Field(gt=0), BeforeValidator(refuse_bool)]
-Seconds = Annotated[PositiveNumber, AfterValidator(_not_infinite)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(refuse_bool)]
 Text = Annotated[str, BeforeValidator(_text)]
 OriginalName = Annotated[str | None, BeforeValidator(_real_name)]
 
@@ -164,7 +152,7 @@ class BaseCase(_Attributes):
     original_checkpoint: OriginalName = None
     order: int = -1
     arguments: list[Text] = []
-    timeout_s: PositiveNumber | None = Field(default=None, description="Infinity means no limit.")
+    timeout_s: Seconds | None = Field(default=None, description="Set to None, it means no limit.")
     input_files: list[InputFile] = []
     tracked_files: list[str] = []
     reset: bool = False
@@ -203,10 +191,6 @@ class BaseCase(_Attributes):
     @classmethod
     def _one_tag(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
-
-    def time_limit(self) -> float | None:
-        """The seconds that the case may take, or None if there is no limit."""
-        return None if self.timeout_s is None or math.isinf(self.timeout_s) else self.timeout_s
 
     @model_validator(mode="after")
     def _same_name(self) -> Self:

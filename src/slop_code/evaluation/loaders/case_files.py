@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from slop_code.documents import Document, Location, read_documents
 from slop_code.evaluation.adapters.api import APICase, APIResult
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
-from slop_code.evaluation.adapters.models import NO_LIMIT, BaseCase, CaseResult, rank
+from slop_code.evaluation.adapters.models import BaseCase, CaseResult, rank
 from slop_code.evaluation.loaders.case_file_models import TEXT_KEYS, CaseBody
 from slop_code.evaluation.loaders.helpers import get_files_from_globs, get_group_path
 from slop_code.evaluation.loaders.loader_protocol import BaseLoader, CaseStore, LoaderError, LoaderYieldType
@@ -73,8 +73,6 @@ class CaseFileLoader(BaseLoader):
             raise LoaderError(str(FindingsError(findings.errors)))
         if body.argv is not None:
             case_values["arguments"] = [shlex.quote(item) for item in body.argv]
-        if case_values.get("timeout", case_values.get("timeout_s", 0)) is None:
-            case_values["timeout"] = NO_LIMIT
         case_values["input_files"] = self._input_files(body, written, findings)
         case = _validated(CLICase if cli else APICase, case_values, written, (), findings)
         expected_values = values.get("expected")

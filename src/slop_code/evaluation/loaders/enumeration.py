@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from slop_code.evaluation.adapters.api import APICase, APIResult
 from slop_code.evaluation.adapters.base import AdapterError, as_case, as_result
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
-from slop_code.evaluation.author_code import RandomState, author_code
+from slop_code.evaluation.author_code import RandomState, author_code, recall_state
 from slop_code.evaluation.config.models import find_checkpoint
-from slop_code.evaluation.loaders.initialization import author_folder
+from slop_code.evaluation.loaders.initialization import author_folder, place_of_class
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
 from slop_code.evaluation.scripts import ScriptFolder
 from slop_code.findings import listed
+from slop_code.logging import get_logger
 from slop_code.validation import first_reason
 
 if TYPE_CHECKING:
@@ -27,8 +28,15 @@ _CLASSES: dict[str, tuple[type[BaseCase], type[CaseResult]]] = {
 
 
 def make_store(loader: Any, problem: ProblemConfig, checkpoint: CheckpointConfig) -> Any:
-    """A fresh store for one group; raises `LoaderError` if the loader's own method does."""
-    return _call(loader.initialize_store, author_folder(problem, checkpoint), None, "initialize_store")
+    """A fresh store for one group; raises `LoaderError` if the loader has no method for it, or if that raises."""
+    folder = author_folder(problem, checkpoint)
+    method = _call(lambda: getattr(loader, "initialize_store", None), folder, None, "initialize_store")
+    if not callable(method):
+        raise LoaderError(
+            f'{place_of_class(type(loader))}the loader class "{type(loader).__name__}" has no initialize_store: '
+            "inherit from BaseLoader, or define it (it returns a store, for example NoOpStore())"
+        )
+    return _call(method, folder, None, "initialize_store")
 
 
 def iterate_cases(
@@ -36,7 +44,7 @@ def iterate_cases(
 ) -> Iterator[tuple[BaseCase, CaseResult]]:
     """Yield the `(case, expected)` pairs of `group` lazily, as the adapter's classes, with every field filled in.
 
-    The loader is asked for a pair only when the caller asks for one.
+    The loader is asked for a pair only when the caller asks for one, and ended when the caller stops early.
 
     Raises:
         LoaderError: the group's origin is unknown, or the loader raised or yielded something else. What was
@@ -44,15 +52,45 @@ def iterate_cases(
     """
     check_origin(problem, group)
     folder = author_folder(problem, checkpoint)
-    state = RandomState(f"{problem.name}/{group.original_checkpoint or checkpoint.name}/{group.get_real_name()}")
-    iterator = _call(lambda: iter(loader(group=group, store=store)), folder, state, "the loader")
+    seed = f"{problem.name}/{group.original_checkpoint or checkpoint.name}/{group.get_real_name()}"
+    state = RandomState(seed, after=recall_state(loader))
+    # A list, so that the loader's iterator can be let go of where its own code may run.
+    iterators = [_call(lambda: _start(loader, group, store), folder, state, "the loader")]
     position = 0
-    while True:
-        item = _call(lambda: next(iterator, _END), folder, state, "the loader")
-        if item is _END:
-            return
-        position += 1
-        yield complete(item, position, problem, checkpoint, group)
+    try:
+        while True:
+            item = _call(lambda: next(iterators[0], _END), folder, state, "the loader")
+            if item is _END:
+                return
+            position += 1
+            yield complete(item, position, problem, checkpoint, group)
+    finally:
+        _end(iterators, folder, state, group)
+
+
+def _start(loader: Any, group: GroupConfig, store: Any) -> Iterator[Any]:
+    returned = loader(group=group, store=store)
+    if not isinstance(returned, Iterable) and not hasattr(type(returned), "__getitem__"):
+        raise _NotCasesError(
+            f"{place_of_class(type(loader), '__call__')}the loader returned {_named(returned)}: "
+            "it should yield (case, expected)"
+        )
+    return iter(returned)
+
+
+def _end(iterators: list[Iterator[Any]], folder: ScriptFolder | None, state: RandomState, group: GroupConfig) -> None:
+    """Let what the loader does in its `finally` happen as the rest of its code does."""
+
+    def close() -> None:
+        close_iterator = getattr(iterators.pop(), "close", None)
+        if close_iterator is not None:
+            close_iterator()
+
+    try:
+        _call(close, folder, state, "the loader's clean-up")
+    except LoaderError as error:
+        # The cases are there, or an earlier error is on its way.
+        get_logger(__name__).warning(str(error), group=group.name)
 
 
 def check_origin(problem: ProblemConfig, group: GroupConfig) -> None:
@@ -90,23 +128,26 @@ def complete(
         expected = as_result(expected, result_class)
     except AdapterError as error:
         raise LoaderError(str(error)) from error
-    _fill_in(case, checkpoint, group)
+    case = _filled_in(case, checkpoint, group)
     return case, expected.filled_in(id=case.id, group=case.group, group_type=case.group_type)
 
 
-def _fill_in(case: BaseCase, checkpoint: CheckpointConfig, group: GroupConfig) -> None:
+def _filled_in(case: BaseCase, checkpoint: CheckpointConfig, group: GroupConfig) -> BaseCase:
+    """The case itself if it has everything; else a copy, since the loader may yield one object in several groups."""
+    missing: dict[str, Any] = {}
     if not case.group:
-        case.group = group.name
+        missing["group"] = group.name
     if case.group_type is None:
-        case.group_type = group.type
+        missing["group_type"] = group.type
     if not case.checkpoint:
-        case.checkpoint = checkpoint.name
-    if case.original_group is None:
-        case.original_group = group.original_group
-    if case.original_checkpoint is None:
-        case.original_checkpoint = group.original_checkpoint
+        missing["checkpoint"] = checkpoint.name
+    if case.original_group is None and group.original_group is not None:
+        missing["original_group"] = group.original_group
+    if case.original_checkpoint is None and group.original_checkpoint is not None:
+        missing["original_checkpoint"] = group.original_checkpoint
     if "timeout_s" not in case.model_fields_set:
-        case.timeout_s = group.timeout
+        missing["timeout_s"] = group.timeout
+    return case.model_copy(update=missing) if missing else case
 
 
 def _read(value: Any, base: Any, wanted: Any, subject: str, what: str) -> Any:
@@ -124,15 +165,21 @@ def _named(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
 
 
+class _NotCasesError(LoaderError):
+    """What the loader returned is no iterable. The text has its place already."""
+
+
 def _call(function: Callable[[], Any], folder: ScriptFolder | None, state: RandomState | None, what: str) -> Any:
     try:
         with author_code(folder, state):
             return function()
-    except LoaderError as error:
-        if folder is None:
-            raise
-        raise LoaderError(folder.place_of(error)) from error
-    except (Exception, SystemExit) as error:
+    except (KeyboardInterrupt, GeneratorExit, _NotCasesError):
+        raise
+    except BaseException as error:  # pytest.skip and asyncio's cancellation are no Exception
+        if isinstance(error, LoaderError):
+            if folder is None:
+                raise
+            raise LoaderError(folder.place_of(error)) from error
         place = folder.place_of(error) if folder else f"{type(error).__name__}: {error}"
         raise LoaderError(f"{what} raised: {place}") from error
 

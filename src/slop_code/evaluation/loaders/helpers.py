@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from slop_code.evaluation.config.models import find_checkpoint
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
 from slop_code.paths import shown_path
 
@@ -19,7 +20,7 @@ def get_group_path(group: GroupConfig, problem: ProblemConfig, checkpoint: Check
     Raises:
         LoaderError: there is no such folder.
     """
-    path = get_chkpt_path(group, problem, checkpoint) / (_original(group, "original_group") or group.name)
+    path = get_chkpt_path(group, problem, checkpoint) / _origin(group, problem)[1]
     if not path.is_dir():
         raise LoaderError(f'{shown_path(path)}: the folder of group "{group.name}" is missing')
     return path
@@ -31,21 +32,22 @@ def get_chkpt_path(group: GroupConfig, problem: ProblemConfig, checkpoint: Check
     Raises:
         LoaderError: the group comes from a checkpoint that the problem does not have.
     """
-    original = _original(group, "original_checkpoint")
+    original, _ = _origin(group, problem)
     if original is None:
         return Path(checkpoint.path)
-    checkpoints = problem.checkpoints
-    if not isinstance(checkpoints, Mapping):
+    if not isinstance(original, str):
+        return Path(original.path)
+    if not isinstance(problem.checkpoints, Mapping):
         return Path(problem.path) / original
-    found = checkpoints.get(original) or next((c for c in checkpoints.values() if c.name == original), None)
-    if found is None:
-        raise LoaderError(f'group "{group.name}" comes from checkpoint "{original}", which this problem does not have')
-    return Path(found.path)
+    raise LoaderError(f'group "{group.name}" comes from checkpoint "{original}", which this problem does not have')
 
 
-def get_actual_checkpoint(group: GroupConfig, problem: ProblemConfig, checkpoint: CheckpointConfig) -> str:  # noqa: ARG001
+def get_actual_checkpoint(group: GroupConfig, problem: ProblemConfig, checkpoint: CheckpointConfig) -> str:
     """The name of the checkpoint that a group's cases come from."""
-    return _original(group, "original_checkpoint") or checkpoint.name
+    original, _ = _origin(group, problem)
+    if original is None:
+        return checkpoint.name
+    return original if isinstance(original, str) else original.name
 
 
 def discover_dir_cases(group: GroupConfig, directory: str | Path) -> list[Path]:
@@ -89,6 +91,34 @@ def _expand(root: Path, patterns: Iterable[str]) -> set[Path]:
             below = match.rglob("*") if match.is_dir() else [match]
             found.update(path.relative_to(root) for path in below if path.is_file())
     return found
+
+
+def _origin(group: GroupConfig, problem: ProblemConfig) -> tuple[CheckpointConfig | str | None, str]:
+    """Where the cases of `group` come from in the end: a checkpoint, and the name of a group of it.
+
+    The checkpoint is None for the group's own, and text if the problem does not know it.
+
+    Raises:
+        LoaderError: the group comes from itself, by way of others.
+    """
+    source: CheckpointConfig | None = None
+    current, name = group, group.name
+    passed: set[tuple[str, str]] = set()
+    while True:
+        name = _original(current, "original_group") or name
+        key = _original(current, "original_checkpoint")
+        if key is None:
+            return source, name
+        checkpoints = problem.checkpoints
+        source = find_checkpoint(checkpoints, key) if isinstance(checkpoints, Mapping) else None
+        if source is None:
+            return key, name
+        if (source.name, name) in passed:
+            raise LoaderError(f'group "{group.name}" comes from itself, by way of group "{name}" of "{source.name}"')
+        passed.add((source.name, name))
+        if not isinstance(source.groups, Mapping) or name not in source.groups:
+            return source, name
+        current = source.groups[name]
 
 
 def _original(group: GroupConfig, field: str) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from slop_code.evaluation.author_code import author_code
+from slop_code.evaluation.author_code import RandomState, author_code, remember_state
 from slop_code.evaluation.loaders.case_files import CaseFileLoader
 from slop_code.evaluation.loaders.loader_protocol import BaseLoader, GroupLoader, LoaderError
 from slop_code.evaluation.scripts import ScriptError, ScriptFolder, script_folder
@@ -35,16 +35,24 @@ def initialize_loader(
         return CaseFileLoader(problem, checkpoint, use_placeholders=use_placeholders)
     folder = script_folder(script.parent)
     folder.refresh()
-    with author_code(folder):
+    importing = RandomState(f"{problem.name}/{script.name}")
+    with author_code(folder, importing):
         try:
             module = folder.load(script.name)
         except ScriptError as error:
             raise LoaderError(f"the loader cannot be imported: {error}") from error
         loader_class = _find_class(module, script, problem, checkpoint)
-        try:
+    # A numpy that the script was the first to import cannot be told from one that it seeded.
+    importing.forget_numpy()
+    making = RandomState(f"{problem.name}/{checkpoint.name}", after=remember_state(module, importing))
+    try:
+        with author_code(folder, making):
             loader: GroupLoader = _construct(loader_class, problem, checkpoint, use_placeholders)
-        except (Exception, SystemExit) as error:
-            raise LoaderError(f"the loader cannot be made: {folder.place_of(error)}") from error
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # pytest.skip and asyncio's cancellation are no Exception
+        raise LoaderError(f"the loader cannot be made: {_placed(error, folder, loader_class)}") from error
+    remember_state(loader, making)
     return loader
 
 
@@ -58,18 +66,21 @@ def loader_script(problem: ProblemConfig, checkpoint: CheckpointConfig) -> Path 
                 f'the ready loader is "{BUILTIN_FILES}"'
             )
         return None
-    if "loader_script" not in problem.model_fields_set:
-        for legacy in (checkpoint.loader, problem.loader):
-            if legacy is not None and legacy.path:
-                own = Path(checkpoint.path) / legacy.path
-                return own if legacy is checkpoint.loader and own.is_file() else problem.path / legacy.path
     path = problem.path / name
-    if not path.is_file():
-        hint = ""
-        if "loader_script" not in problem.model_fields_set:
-            hint = f'; write it, or set "loader_script" to another script, or to {BUILTIN_FILES} for case files'
-        raise LoaderError(f"{shown_path(path)}: the loader script is missing{hint}")
-    return path
+    if "loader_script" in problem.model_fields_set:
+        if not path.is_file():
+            raise LoaderError(f"{shown_path(path)}: the loader script is missing")
+        return path
+    legacy = [block.path for block in (checkpoint.loader, problem.loader) if block is not None and block.path]
+    candidates = [folder / old for old in legacy for folder in (problem.path, Path(checkpoint.path))]
+    for candidate in (*candidates, path):
+        if candidate.is_file():
+            return candidate
+    named = f' (and so is {listed(dict.fromkeys(legacy))}, which the "loader" block names)' if legacy else ""
+    raise LoaderError(
+        f'{shown_path(path)}: the loader script is missing{named}; write it, or set "loader_script" to another '
+        f"script, or to {BUILTIN_FILES} for case files"
+    )
 
 
 def author_folder(problem: ProblemConfig, checkpoint: CheckpointConfig) -> ScriptFolder | None:
@@ -78,21 +89,47 @@ def author_folder(problem: ProblemConfig, checkpoint: CheckpointConfig) -> Scrip
     return None if script is None else script_folder(script.parent)
 
 
+def place_of_class(loader_class: Any, method: str = "") -> str:
+    """The file and line of a class, or of its `method` if it has one that is written in Python; else nothing."""
+    try:
+        code = getattr(inspect.unwrap(getattr(loader_class, method)), "__code__", None) if method else None
+        if code is not None:
+            return f"{shown_path(code.co_filename)}:{code.co_firstlineno}: "
+        return f"{shown_path(inspect.getfile(loader_class))}:{inspect.getsourcelines(loader_class)[1]}: "
+    except (OSError, TypeError, ValueError, AttributeError):
+        return ""
+
+
+def _placed(error: BaseException, folder: ScriptFolder, loader_class: Any) -> str:
+    place = folder.place_of(error)
+    # Without a line of the author's, the call itself does not fit: then the place is the class.
+    return place if "\n" in place else place_of_class(loader_class, "__init__") + place
+
+
 def _find_class(module: ModuleType, script: Path, problem: ProblemConfig, checkpoint: CheckpointConfig) -> Any:
+    found = _choose_class(module, script, problem, checkpoint)
+    if inspect.isabstract(found):
+        place = place_of_class(found) or f"{shown_path(script)}: "
+        missing = listed(sorted(found.__abstractmethods__))
+        raise LoaderError(f'{place}the loader class "{found.__name__}" is abstract: it does not define {missing}')
+    return found
+
+
+def _choose_class(module: ModuleType, script: Path, problem: ProblemConfig, checkpoint: CheckpointConfig) -> Any:
     if problem.loader_entrypoint:
         return _named_class(module, script, problem.loader_entrypoint)
     legacy = checkpoint.loader or problem.loader
-    named = getattr(module, legacy.entrypoint, None) if legacy is not None and legacy.entrypoint else None
-    if inspect.isclass(named) and named not in _NOT_LOADERS:
+    named = _attribute(module, legacy.entrypoint) if legacy is not None and legacy.entrypoint else None
+    if _is_loader(named):
         return named
-    candidates = [found for name in _DEFAULT_NAMES if _is_loader(found := getattr(module, name, None))]
+    candidates: list[Any] = [found for name in _DEFAULT_NAMES if _is_loader(found := _attribute(module, name))]
     # A class that the script defines comes before one that it imports.
     candidates.sort(key=lambda found: found.__module__ != module.__name__)
     if candidates:
         return candidates[0]
-    if inspect.isfunction(named) or inspect.isfunction(getattr(module, "load_cases", None)):
-        name = named.__name__ if inspect.isfunction(named) else "load_cases"
-        raise LoaderError(_function_advice(script, name))
+    function = next((f for f in (named, _attribute(module, "load_cases")) if inspect.isfunction(f)), None)
+    if function is not None:
+        raise LoaderError(_function_advice(script, function.__name__))
     raise LoaderError(
         f"{shown_path(script)}: no loader class: define GroupLoader or Loader, or name yours with "
         f'"loader_entrypoint" (the script defines {_defined_classes(module)})'
@@ -100,7 +137,7 @@ def _find_class(module: ModuleType, script: Path, problem: ProblemConfig, checkp
 
 
 def _named_class(module: ModuleType, script: Path, name: str) -> Any:
-    found = getattr(module, name, None)
+    found = _attribute(module, name)
     if inspect.isclass(found):
         return found
     if callable(found):
@@ -112,8 +149,15 @@ def _named_class(module: ModuleType, script: Path, name: str) -> Any:
     )
 
 
+def _attribute(module: ModuleType, name: str) -> Any:
+    try:
+        return getattr(module, name, None)
+    except Exception:  # noqa: BLE001  # the script's own __getattr__
+        return None
+
+
 def _is_loader(found: object) -> bool:
-    return inspect.isclass(found) and found not in _NOT_LOADERS
+    return inspect.isclass(found) and found not in _NOT_LOADERS and not getattr(found, "_is_protocol", False)
 
 
 def _defined_classes(module: ModuleType) -> str:
@@ -133,20 +177,29 @@ def _function_advice(script: Path, name: str) -> str:
 
 
 def _construct(loader_class: Any, problem: ProblemConfig, checkpoint: CheckpointConfig, use_placeholders: bool) -> Any:
-    """Call the constructor in whichever of the two documented forms it is written."""
-    offered = {"problem": problem, "checkpoint": checkpoint, "use_placeholders": use_placeholders}
-    parameters = inspect.signature(loader_class).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return loader_class(**offered)
-    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.POSITIONAL_ONLY}
-    keywords = {name: value for name, value in offered.items() if name in named}
-    needed = [
-        parameter
-        for parameter in parameters
-        if parameter.default is parameter.empty
-        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        and parameter.name not in keywords
-    ]
-    # Other names for the same two things, in the documented order.
-    by_position = [problem, checkpoint] if len(needed) == 2 else [checkpoint][: len(needed)]
-    return loader_class(*by_position, **keywords)
+    """Call the constructor in whichever form it is written.
+
+    What it takes by our names it is given by name. Its other required parameters are `problem` and `checkpoint` under
+    names of the author's, in this order; a single one is the checkpoint, as in the printed protocol.
+    """
+    offered: dict[str, Any] = {"problem": problem, "checkpoint": checkpoint, "use_placeholders": use_placeholders}
+    parameters = _constructor_parameters(loader_class)
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    values = {p.name: offered.pop(p.name) for p in parameters if p.name in offered}
+    renamed = [p.name for p in positional if p.default is p.empty and p.name not in values]
+    left = [name for name in ("problem", "checkpoint") if name in offered]
+    values.update((name, offered.pop(ours)) for name, ours in zip(renamed, left[-len(renamed) :], strict=False))
+    kinds = {p.kind for p in parameters}
+    args = [values.pop(p.name) for p in positional if p.kind is p.POSITIONAL_ONLY and p.name in values]
+    if inspect.Parameter.VAR_KEYWORD in kinds:
+        values |= offered
+    elif inspect.Parameter.VAR_POSITIONAL in kinds and not positional:
+        args = [offered[name] for name in left]
+    return loader_class(*args, **values)
+
+
+def _constructor_parameters(loader_class: Any) -> list[inspect.Parameter]:
+    if type(loader_class).__call__ is type.__call__:
+        return list(inspect.signature(loader_class).parameters.values())
+    # A metaclass that passes its arguments on tells nothing about them.
+    return list(inspect.signature(loader_class.__init__).parameters.values())[1:]
