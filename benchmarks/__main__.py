@@ -7,9 +7,14 @@ import platform
 import sys
 from collections.abc import Callable
 
-from benchmarks import drivers, imports, loading
+from benchmarks import api, drivers, imports, loading
 
-BENCHMARKS: dict[str, Callable[[], None]] = {"imports": imports.main, "loading": loading.main, "drivers": drivers.main}
+BENCHMARKS: dict[str, Callable[[], None]] = {
+    "imports": imports.main,
+    "loading": loading.main,
+    "drivers": drivers.main,
+    "api": api.main,
+}
 
 
 def main(names: list[str]) -> int:

@@ -37,7 +37,7 @@ def belongings() -> dict[str, int]:
 
 @pytest.mark.parametrize("kind", DRIVERS)
 def test_many_cases_in_a_row_leave_nothing_behind(kind: str, submission: Path) -> None:
-    count = 500 if kind == "local" else 150
+    count = 500
     with opened(kind, submission) as session:
         session.run("true")
     before = belongings()

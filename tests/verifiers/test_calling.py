@@ -314,13 +314,14 @@ def test_waiting_for_another_authors_code_does_not_count() -> None:
     assert done == [{"x": RIGHT}] * 3
 
 
-def test_nothing_is_raised_after_a_call_has_ended() -> None:
+@pytest.mark.parametrize("rounds", [60, pytest.param(3000, marks=pytest.mark.nightly)])
+def test_nothing_is_raised_after_a_call_has_ended(rounds: int) -> None:
     """Calls that end just when their time is up, in three threads at once."""
     late: list[int] = []
     stray: list[BaseException] = []
 
     def strike(seed: int) -> None:
-        for number in range(60):
+        for number in range(rounds):
             end = time.monotonic() + 0.001 + (seed + number) % 7 * 0.0003
             try:
                 run_limited(lambda: _work_until(end), 0.002)  # noqa: B023

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from slop_code.evaluation.adapters.cli import CLIResult
 from slop_code.evaluation.config import ProblemConfig
 from slop_code.evaluation.verifiers import VerifierError, VerifierProtocol, initialize_verifier
+from slop_code.evaluation.verifiers.calling import call_verifier
 from slop_code.evaluation.verifiers.initialization import verifier_folder
 from slop_code.evaluation.verifiers.ready import ReadyVerifier
 from tests.conftest import MakeProblem
+from tests.markdown import blocks
 
 ONE = {"checkpoints": {"one": {"groups": {"core": {"type": "Core"}}, "tolerance": 0.5}}}
 PLAIN = """
@@ -170,6 +173,31 @@ def test_a_decorated_call_is_taken_for_what_its_wrapper_accepts(make_problem: Ma
                 return {}
     """
     assert callable(made(make_problem(ONE, {"verifier.py": script})))
+
+
+GUIDE = Path(__file__).parents[3] / "shared" / "seeds" / "verification.md"
+GUIDE_IMPORTS = "import json\nfrom slop_code.evaluation.verifiers.models import VerificationResult\n"
+GUIDE_VERIFIERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "Verifier": ({"output": "a"}, {"output": "a"}),
+    "JSONVerifier": ({"output": '{"a": 1}'}, {"output": {"a": 2}, "fields": {"a": 1}}),
+    "FileVerifier": ({"files": {"f": "x"}}, {"files": [{"path": "f", "contains": "x"}]}),
+    "NumericVerifier": ({"output": "1.0 2"}, {"numbers": [1, 2]}),
+    "WeightedVerifier": ({"output": "[1]", "elapsed": 2}, {"output": "[1]", "max_execution_time": 3}),
+}
+
+
+@pytest.mark.skipif(not GUIDE.exists(), reason="the seed guides are not beside this checkout")
+@pytest.mark.parametrize("name", GUIDE_VERIFIERS)
+def test_every_verifier_of_the_guide_is_found_made_and_called(make_problem: MakeProblem, name: str) -> None:
+    (block,) = [block for block in blocks(GUIDE, "python") if f"\nclass {name}:" in f"\n{block.text}"]
+    folder = make_problem(ONE, {"verifier.py": GUIDE_IMPORTS + block.text})
+    problem = ProblemConfig.from_yaml(folder)
+    actual, expected = (CLIResult(**fields) for fields in GUIDE_VERIFIERS[name])
+    returned = call_verifier(
+        made(folder), verifier_folder(problem), group_name="core", case_name="one", actual=actual, expected=expected
+    )
+    assert returned
+    assert all(result.is_correct for result in returned.values())
 
 
 def test_what_a_script_prints_does_not_reach_stdout(

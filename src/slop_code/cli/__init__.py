@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from slop_code import __version__
-from slop_code.cli import problems, schema, tools
+from slop_code.cli import cache, problems, schema, tools
 from slop_code.cli.console import note
 from slop_code.errors import SlopCodeError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(tools.app, name="tools")
 app.add_typer(problems.app, name="problems")
+app.add_typer(cache.app, name="cache")
 app.command("schema")(schema.schema)
 
 
