@@ -40,9 +40,7 @@ def clear(
 
     removed = clear_cache(cache_folder(), keep_bytes=keep_mb << 20)
     freed = _size(sum(image.size for image in removed))
-    note(
-        f"removed {len(removed)} {'image' if len(removed) == 1 else 'images'}, {_size(sum(image.size for image in removed))}"
-    )
+    note(f"removed {len(removed)} {'image' if len(removed) == 1 else 'images'}, {freed}")
 
 
 def _size(count: int) -> str:

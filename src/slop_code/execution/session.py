@@ -130,7 +130,7 @@ class Session(ABC):
         )
 
     def at_most(self, timeout: float | None) -> float | None:
-        """A case's timeout under the environment's own limit, without which a program that hangs might do so for ever."""
+        """A case's timeout, under the environment's own limit: without it a program could hang for ever."""
         given = [limit for limit in (timeout, self.spec.limits.case_s) if limit is not None]
         return min(given, default=None)
 
