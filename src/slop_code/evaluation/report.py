@@ -1,0 +1,136 @@
+"""The results of one checkpoint: every case's report, the scores made of them, and their files.
+
+evaluation.json         the summary, for people and tools
+reports.parquet         a row for each case; it carries the same summary, so the two cannot disagree
+reports.partial.jsonl   only while a run is going on, or after one that did not end: what was finished
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+
+from slop_code.evaluation.adapters.models import GroupType
+from slop_code.evaluation.report_files import iter_reports as iter_reports
+from slop_code.evaluation.report_files import load_results, save_results
+from slop_code.evaluation.report_format import ReportError as ReportError
+from slop_code.evaluation.report_journal import ReportWriter as ReportWriter
+from slop_code.evaluation.scores import PassPolicy as PassPolicy
+from slop_code.evaluation.verifiers.models import Text, VerifierReport
+
+
+class GroupReport(BaseModel):
+    """How one group went: the score of each case by its id. Equal ids are numbered: `id`, `id (2)`."""
+
+    model_config = ConfigDict(use_enum_values=True)
+
+    duration: float
+    results: dict[Text, float]
+    type: GroupType
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+    @property
+    def score(self) -> float:
+        """The mean of the cases' scores; 0.0 if there are none."""
+        return sum(self.results.values()) / len(self.results) if self.results else 0.0
+
+
+class CorrectnessResults(BaseModel):
+    """What judging a submission at one checkpoint gave. `name` and `version` are the checkpoint's."""
+
+    problem_name: Text
+    problem_version: int
+    name: Text
+    version: int
+    timestamp: datetime = Field(default_factory=datetime.now)
+    duration: float = 0.0
+    reports: list[VerifierReport] = []
+    group_outcomes: dict[Text, GroupReport] = {}
+    pass_counts: dict[str, int] = Field(default={}, description="Passed cases by group type.")
+    total_counts: dict[str, int] = Field(default={}, description="All cases by group type.")
+    timeout_count: int = 0
+    errors: list[Text] = Field(default=[], description="What could not be judged, and why: one line each.")
+    complete: bool = Field(default=True, description="False if the run ended before all of its groups did.")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def error_count(self) -> int:
+        """How many things could not be judged."""
+        return len(self.errors)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def score(self) -> float:
+        """The mean of the groups' scores, each with its weight; 0.0 without groups."""
+        groups = self.group_outcomes.values()
+        total = sum(group.weight for group in groups)
+        return sum(group.weight * group.score for group in groups) / total if total else 0.0
+
+    def add_group_report(
+        self,
+        group_name: str,
+        group_type: str,
+        duration: float,
+        reports: Iterable[VerifierReport],
+        weight: float = 1.0,
+    ) -> None:
+        """Take in a finished group, with its cases' reports in the loader's order. A case in error scores 0.
+
+        Raises:
+            ValueError: there is a group of that name already.
+        """
+        if group_name in self.group_outcomes:
+            raise ValueError(f'the results of group "{group_name}" were added before')
+        group = GroupReport(duration=duration, results={}, type=GroupType(group_type), weight=weight)
+        added = list(reports)
+        repeated: dict[str, int] = {}
+        for report in added:
+            group.results[_free_id(report.id, group.results, repeated)] = _score(report)
+            if report.outcome == "timed out":
+                self.timeout_count += 1
+            elif report.outcome == "error":
+                self.errors.append(f"{group_name}/{report.id}: {_first_line(report.error)}")
+        self.reports += added
+        self.group_outcomes[group_name] = group
+        kind = str(group.type)
+        self.pass_counts[kind] = self.pass_counts.get(kind, 0) + sum(report.outcome == "passed" for report in added)
+        self.total_counts[kind] = self.total_counts.get(kind, 0) + len(added)
+
+    def save(self, directory: str | Path) -> None:
+        """Write `evaluation.json` and `reports.parquet` into `directory`, each of them at once or not at all.
+
+        Raises:
+            ReportError: it cannot be written. Files that were there before are as they were.
+        """
+        save_results(self, Path(directory))
+
+    @classmethod
+    def from_dir(cls, directory: str | Path, *, with_reports: bool = True) -> Self:
+        """Read what `save` wrote, or as much as an interrupted run finished (then `complete` is false).
+
+        Without reports, only the summary is read, which takes no time; `iter_reports` reads them one by one.
+
+        Raises:
+            ReportError: there are no results, they are damaged, or a newer slop-code wrote them.
+        """
+        return load_results(cls, Path(directory), with_reports=with_reports)
+
+
+def _score(report: VerifierReport) -> float:
+    return 0.0 if report.outcome == "error" else report.calculate_score()
+
+
+def _first_line(error: str | None) -> str:
+    return error.partition("\n")[0] if error else "it could not be judged"
+
+
+def _free_id(name: str, taken: dict[str, float], repeated: dict[str, int]) -> str:
+    free = name
+    while free in taken:
+        repeated[name] = repeated.get(name, 1) + 1
+        free = f"{name} ({repeated[name]})"
+    return free

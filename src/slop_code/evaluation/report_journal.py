@@ -1,0 +1,202 @@
+"""The journal of a run: what is finished is on the disk at once, whatever becomes of the rest.
+
+`reports.partial.jsonl` is appended to, one JSON object a line:
+
+    {"evaluation": {…}}                               first: the summary of the run when it began, with its version
+    {"case": 0, "report": {…}, "weight": 1.0}         a finished case: its row, and the weight of its group
+    {"cases": [1, 0], "group": "core", …}             a finished group: its cases in order, type, duration and weight
+
+A line that a crash tore off is passed over. When the run ends, the two lasting files take the journal's place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from slop_code.evaluation.atomic_files import cannot_write, replace_files
+from slop_code.evaluation.report_format import JOURNAL, ReportError, check_version, read_summary, written_summary
+from slop_code.evaluation.verifiers.models import VerifierReport
+from slop_code.logging import get_logger
+from slop_code.paths import shown_path
+from slop_code.validation import first_reason
+
+if TYPE_CHECKING:
+    from slop_code.evaluation.report import CorrectnessResults
+
+    Results = TypeVar("Results", bound=CorrectnessResults)
+
+
+class ReportWriter:
+    """Keeps a run's finished cases in `directory` while it goes on; any thread may use it.
+
+    Use it as a context: when the block ends well, `results` are saved; when it raises, what was finished
+    stays readable with `from_dir`. A killed process loses the cases in flight and nothing else.
+    """
+
+    def __init__(self, directory: str | Path, results: CorrectnessResults) -> None:
+        self._directory = Path(directory)
+        self._path = self._directory / JOURNAL
+        self._results = results
+        self._lock = threading.Lock()
+        self._numbers: dict[int, tuple[int, VerifierReport]] = {}
+        self._next = 0
+        head = {"evaluation": {**written_summary(results), "complete": False}}
+        replace_files({self._path: lambda file: _write(head, file)})
+        self._handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        self._size = os.fstat(self._handle).st_size
+
+    def add(self, report: VerifierReport, weight: float = 1.0) -> None:
+        """Keep the report of a case as soon as it is finished; `weight` is its group's."""
+        with self._lock:
+            self._add(report, weight)
+
+    def add_group_report(
+        self,
+        group_name: str,
+        group_type: str,
+        duration: float,
+        reports: Iterable[VerifierReport],
+        weight: float = 1.0,
+    ) -> None:
+        """Add a finished group to the results and keep it, with those of its cases that were not added before."""
+        added = list(reports)
+        with self._lock:
+            self._results.add_group_report(group_name, group_type, duration, added, weight)
+            cases = [self._add(report, weight) for report in added]
+            for report in added:
+                del self._numbers[id(report)]
+            line = {"group": group_name, "type": group_type, "duration": duration, "weight": weight, "cases": cases}
+            self._append(line)
+            # A power cut may cost a group that is not finished; syncing every case would cost more than most cases.
+            os.fsync(self._handle)
+
+    def finish(self) -> None:
+        """Save the results, which removes the journal."""
+        self.close()
+        self._results.save(self._directory)
+
+    def close(self) -> None:
+        """Stop writing; the journal stays."""
+        with self._lock:
+            if self._handle >= 0:
+                os.close(self._handle)
+                self._handle = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.close()
+
+    def _add(self, report: VerifierReport, weight: float) -> int:
+        if id(report) not in self._numbers:
+            self._append({"case": self._next, "weight": weight, "report": report.to_parquet_row()})
+            self._numbers[id(report)] = (self._next, report)
+            self._next += 1
+        return self._numbers[id(report)][0]
+
+    def _append(self, line: dict[str, Any]) -> None:
+        data = memoryview(_encoded(line))
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._handle, data[written:])
+        except OSError as error:
+            os.ftruncate(self._handle, self._size)  # half a line would spoil the next one
+            raise cannot_write(self._path, error) from error
+        self._size += written
+
+
+def replay(cls: type[Results], path: Path, *, with_reports: bool = True) -> Results:
+    """The results of the run whose journal this is, with the unfinished groups as far as they came."""
+    lines = _lines(path)
+    results = read_summary(cls, next(lines)["evaluation"], path)
+    waiting: dict[int, tuple[VerifierReport, float]] = {}
+    try:
+        for line in lines:
+            if "report" in line:
+                waiting[line["case"]] = (VerifierReport.from_parquet_row(line["report"]), line["weight"])
+            elif "group" in line:
+                reports = [waiting.pop(number)[0] for number in line["cases"] if number in waiting]
+                results.add_group_report(line["group"], line["type"], line["duration"], reports, line["weight"])
+    except (KeyError, TypeError, ValueError) as error:
+        reason = first_reason(error) if isinstance(error, ValueError) else repr(error)
+        raise ReportError(f"{shown_path(path)}: is not a journal that slop-code wrote: {reason}") from error
+    _add_unfinished(results, waiting.values())
+    if not with_reports:
+        results.reports = []
+    return results
+
+
+def journal_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of the finished cases, in the order in which they ended, one at a time."""
+    lines = _lines(path)
+    common = next(lines)["evaluation"]
+    names = {
+        "problem": common.get("problem_name"),
+        "checkpoint": common.get("name"),
+        "version": common.get("version"),
+        "problem_version": common.get("problem_version"),
+    }
+    for line in lines:
+        if "report" in line:
+            yield {**names, **line["report"]}
+
+
+def _add_unfinished(results: CorrectnessResults, cases: Iterable[tuple[VerifierReport, float]]) -> None:
+    groups: dict[tuple[str, str, float], list[VerifierReport]] = {}
+    for report, weight in cases:
+        groups.setdefault((report.group, report.type, weight), []).append(report)
+    for (name, kind, weight), reports in groups.items():
+        if name not in results.group_outcomes:
+            results.add_group_report(name, kind, sum(report.duration for report in reports), reports, weight)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The head, which is checked, and then every line that is whole."""
+    try:
+        with path.open("rb") as file:
+            yield _head(file.readline(), path)
+            for number, text in enumerate(file, start=2):
+                line = _decoded(text)
+                if line is not None:
+                    yield line
+                elif text.endswith(b"\n"):
+                    get_logger(__name__).warning(f"{shown_path(path)}:{number}: a damaged line is passed over")
+    except OSError as error:
+        raise ReportError(f"{shown_path(path)}: cannot be read: {error.strerror or error}") from error
+
+
+def _head(text: bytes, path: Path) -> dict[str, Any]:
+    if not text:
+        raise ReportError(f"{shown_path(path)}: is empty; remove it, and what was there before can be read again")
+    summary = (_decoded(text) or {}).get("evaluation")
+    check_version(summary.get("format_version") if isinstance(summary, dict) else None, path)
+    return {"evaluation": summary}
+
+
+def _decoded(text: bytes) -> dict[str, Any] | None:
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) and text.endswith(b"\n") else None
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    return json.dumps(line, sort_keys=True).encode() + b"\n"
+
+
+def _write(line: dict[str, Any], file: Any) -> None:
+    file.write(_encoded(line))
