@@ -7,13 +7,14 @@ import platform
 import sys
 from collections.abc import Callable
 
-from benchmarks import api, drivers, imports, loading
+from benchmarks import api, drivers, imports, judging, loading
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "imports": imports.main,
     "loading": loading.main,
     "drivers": drivers.main,
     "api": api.main,
+    "judging": judging.main,
 }
 
 

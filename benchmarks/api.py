@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import yaml
+from tests.engines import bwrap_skip_reason, docker_skip_reason
+from tests.execution.drivers import make_spec
 
 from benchmarks.measure import table
 from slop_code.evaluation import ProblemConfig, run_checkpoint
-from tests.engines import bwrap_skip_reason, docker_skip_reason
-from tests.execution.drivers import make_spec
 
 CASES = 40
 SERVER = """

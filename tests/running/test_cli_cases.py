@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -314,3 +315,26 @@ def test_scores_and_counts(run: Run) -> None:
     assert results.group_outcomes["core"].results == {"bad": 0.5, "good": 1.0}
     assert results.score == pytest.approx((0.75 * 1 + 1.0 * 3) / 4)
     assert json.loads(results.model_dump_json(exclude={"reports"}))["name"] == "one"
+
+
+def test_with_an_output_folder_every_finished_case_is_on_disk_before_the_next_one_runs(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from slop_code.evaluation import runner
+
+    folder = tmp_path / "out"
+    seen: list[int] = []
+    original = runner.run_checkpoint
+
+    def with_output(**arguments: Any) -> CorrectnessResults:
+        def count(_group: Any, _report: Any) -> None:
+            seen.append(len(CorrectnessResults.from_dir(folder).reports))
+
+        return original(**arguments, output_dir=folder, on_report=count)
+
+    monkeypatch.setattr("tests.running.conftest.run_checkpoint", with_output)
+    files = {f"one/core/{name}.yaml": "expected: {status_code: 0}" for name in "abc"}
+    results = run("true", files)
+    assert seen == [1, 2, 3]
+    assert sorted(path.name for path in folder.iterdir()) == ["evaluation.json", "reports.parquet"]
+    assert CorrectnessResults.from_dir(folder) == results

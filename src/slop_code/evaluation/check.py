@@ -10,6 +10,8 @@ from slop_code.evaluation.config.reading import inspect_problem
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.loaders.initialization import initialize_loader
 from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError, NoOpStore
+from slop_code.evaluation.verifiers.errors import VerifierError
+from slop_code.evaluation.verifiers.initialization import initialize_verifier
 from slop_code.findings import Finding, Findings
 
 
@@ -42,11 +44,20 @@ def check_package(folder: Path) -> CheckedPackage:
     problem = inspect_problem(folder, checked.findings)
     if problem is None or checked.findings.errors:
         return checked
+    _check_verifier(problem, checked)
     if not problem.checkpoints:
         checked.findings.warning("the problem has no checkpoints, so there is nothing to run", path=folder)
     for checkpoint in problem.iterate_checkpoints():
         _check_checkpoint(problem, checkpoint, checked)
     return checked
+
+
+def _check_verifier(problem: ProblemConfig, checked: CheckedPackage) -> None:
+    for checkpoint in problem.iterate_checkpoints():
+        try:
+            initialize_verifier(problem, checkpoint)
+        except VerifierError as error:
+            checked.findings.add(Finding("error", str(error), ""))
 
 
 def _check_checkpoint(problem: ProblemConfig, checkpoint: CheckpointConfig, checked: CheckedPackage) -> None:

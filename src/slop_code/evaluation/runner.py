@@ -25,7 +25,7 @@ from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.loaders.initialization import author_folder
 from slop_code.evaluation.loaders.initialization import initialize_loader as initialize_loader
 from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError, NoOpStore
-from slop_code.evaluation.report import CorrectnessResults
+from slop_code.evaluation.report import CorrectnessResults, ReportWriter
 from slop_code.evaluation.verifiers.calling import call_verifier
 from slop_code.evaluation.verifiers.initialization import initialize_verifier, verifier_folder
 from slop_code.evaluation.verifiers.models import VerifierError, VerifierReport
@@ -56,14 +56,19 @@ def run_checkpoint(
     *,
     selection: Selection | None = None,
     on_report: OnReport | None = None,
+    output_dir: str | Path | None = None,
 ) -> CorrectnessResults:
     """Evaluate a submission on one checkpoint.
+
+    With `output_dir` each finished case is on disk at once, and `evaluation.json` and `reports.parquet` are at the end.
 
     Raises:
         ExecutionError: the submission cannot be prepared, or the environment cannot be used. Nothing was judged.
         VerifierError: the problem's verifier cannot be made.
     """
-    runner = CheckpointRunner(Path(submission_path), problem, checkpoint, env_spec, selection or Selection(), on_report)
+    runner = CheckpointRunner(
+        Path(submission_path), problem, checkpoint, env_spec, selection or Selection(), on_report, output_dir
+    )
     return runner.run()
 
 
@@ -78,6 +83,7 @@ class CheckpointRunner:
         env_spec: EnvironmentSpec,
         selection: Selection,
         on_report: OnReport | None = None,
+        output_dir: str | Path | None = None,
     ) -> None:
         self.submission_path = submission_path
         self.problem = problem
@@ -85,6 +91,7 @@ class CheckpointRunner:
         self.env_spec = env_spec
         self.selection = selection
         self.on_report = on_report or (lambda _group, _report: None)
+        self.output_dir = output_dir
 
     def run(self) -> CorrectnessResults:
         """Prepare the submission and run every selected group."""
@@ -104,10 +111,11 @@ class CheckpointRunner:
             stack.callback(image.close)
             assets = _copy_assets(self.problem)
             stack.callback(assets.close)
+            writer = stack.enter_context(ReportWriter(self.output_dir, results)) if self.output_dir else None
             for group in self.checkpoint.groups.values():
                 if self.selection.group(group):
-                    self._run_group(group, loader, verifier, driver, image, assets, results)
-        results.duration = time.monotonic() - started
+                    self._run_group(group, loader, verifier, driver, image, assets, writer or results)
+            results.duration = time.monotonic() - started
         return results
 
     def _make_loader(self) -> GroupLoader | LoaderError:
@@ -124,12 +132,14 @@ class CheckpointRunner:
         driver: Driver,
         image: Image,
         assets: Assets,
-        results: CorrectnessResults,
+        results: CorrectnessResults | ReportWriter,
     ) -> None:
         started = time.monotonic()
         reports: list[VerifierReport] = []
         for report in self._group_reports(group, loader, verifier, driver, image, assets):
             reports.append(report)
+            if isinstance(results, ReportWriter):
+                results.add(report, group.weight)
             self.on_report(group, report)
         results.add_group_report(group.name, group.type, time.monotonic() - started, reports, weight=group.weight)
 

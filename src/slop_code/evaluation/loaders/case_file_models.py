@@ -44,6 +44,7 @@ class FileExpectation(BaseModel):
 
     path: str = Field(min_length=1, description="The file, relative to the workspace.")
     content: Any = Field(default=None, description="All of its content.")
+    absent: bool = Field(default=False, description="That there is no such file.")
     contains: str | None = Field(default=None, description="Text that it contains.")
     matches: str | None = Field(default=None, description="A regular expression that its content matches.")
 
@@ -61,6 +62,10 @@ class ExpectedBody(BaseModel):
         default=0, description="Exit code or HTTP status."
     )
     stderr: Any = Field(default=None, description="Standard error.")
+    timed_out: bool = Field(default=False, description="That the time runs out.")
+    headers: dict[str, Text] = Field(default={}, description="HTTP headers that the answer has, among others (api).")
+    weights: dict[str, Seconds] = Field(default={}, description="How much each attribute counts.")
+    tolerance: Any = Field(default=None, description="How far numbers may be off.")
     files: dict[str, Any] | list[FileExpectation] = Field(default={}, description="Files after the run.")
 
 

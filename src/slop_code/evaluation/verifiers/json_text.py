@@ -18,15 +18,18 @@ from typing import Any
 
 # Python refuses to read or write integers of more than 4300 digits in decimal.
 _LONG_INT_BITS = 12_000
+# Made once: `json.dumps` with options makes an encoder for every call.
+_encode = json.JSONEncoder(allow_nan=False).encode
+_encode_any = json.JSONEncoder().encode
 
 
 def to_json_text(value: Any) -> str:
     """The text from which `from_json_text` makes the same value again, for whatever `recordable` returns."""
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = _encode(value)
     except (TypeError, ValueError):
-        return json.dumps(tagged(value))
-    return json.dumps(tagged(value)) if '{"$' in text else text
+        return _encode_any(tagged(value))
+    return _encode_any(tagged(value)) if '{"$' in text else text
 
 
 def from_json_text(text: str) -> Any:
