@@ -23,7 +23,15 @@ from slop_code.execution.interpreter import Interpreter, choose_interpreter
 from slop_code.execution.local import LocalSession, host_path
 from slop_code.execution.process import Command, Limits, Warden
 from slop_code.execution.python_setup import find_uv, virtualenv_commands
-from slop_code.execution.sandbox import LAYOUT, SandboxSession, enter, read_only, sandbox_arguments, sandbox_user
+from slop_code.execution.sandbox import (
+    LAYOUT,
+    SandboxSession,
+    enter,
+    read_only,
+    sandbox_arguments,
+    sandbox_user,
+    uv_mount,
+)
 from slop_code.execution.session import HOST_PATH, PreparedTools, Session, SetupStep
 from slop_code.execution.workspace import give, remove
 
@@ -113,17 +121,20 @@ class SandboxDriver(Driver):
         def build(folder: Path) -> Preparation:
             prepared = _tools(self.spec, interpreter, LAYOUT.tools)
             lines = _setup_lines(self.spec, submission, interpreter, LAYOUT.tools)
-            _link_uv(folder)
+            (folder / "tools" / "bin").mkdir()
+            if uv is not None:
+                # Something to mount it on; where it is on this machine may not exist in there.
+                (folder / "tools" / "bin" / "uv").touch()
             owner = sandbox_user()
             for name in ("home", "tmp"):
                 (folder / name).mkdir()
             if owner is not None:
                 give(folder, owner)
             env = _setup_environment(self.spec, prepared, LAYOUT.home, LAYOUT.tmp, HOST_PATH)
-            visible = [interpreter.prefix, *([uv] if uv else []), *map(Path, self.spec.sandbox.read_only_paths)]
+            visible = [interpreter.prefix, *map(Path, self.spec.sandbox.read_only_paths)]
             visible += [Path.home() / ".config" / "pip", Path.home() / ".config" / "uv"]
             wrapper = sandbox_arguments(folder, folder / "tools", None, network=self.spec.setup.network)
-            wrapper += [*read_only(visible), "--", *enter(owner), "/bin/sh", "-c"]
+            wrapper += [*read_only(visible), *uv_mount(uv), "--", *enter(owner), "/bin/sh", "-c"]
             warden = Warden.launch()
             try:
                 steps = run_setup(lines, warden, Command(wrapper, "/", env))
@@ -143,12 +154,14 @@ class SandboxDriver(Driver):
             image.preparation.tools,
             image.tools_folder,
             assets,
-            needed=[interpreter.prefix, *([uv] if (uv := find_uv()) else [])],
+            needed=[interpreter.prefix],
+            uv=find_uv(),
         )
 
 
 def _setup_lines(spec: EnvironmentSpec, submission: Path, interpreter: Interpreter, tools: str) -> list[str]:
-    made = virtualenv_commands(submission, interpreter, f"{tools}/venv", find_uv()) if spec.setup.virtualenv else []
+    uv = Path(f"{tools}/bin/uv") if find_uv() else None
+    made = virtualenv_commands(submission, interpreter, f"{tools}/venv", uv) if spec.setup.virtualenv else []
     return [*made, *spec.setup.commands, *spec.setup.eval_commands]
 
 

@@ -3,7 +3,7 @@
 What a program sees:
 
     /workspace                  its files, writable
-    /home/user, /tmp            private and writable
+    /home/submission, /tmp      private and writable
     /tools, /assets             prepared tools and the problem's assets, read-only
     /usr, /bin, /lib*, /opt     this machine's system, read-only; of /etc only what programs need
     /proc, /dev                 its own
@@ -35,7 +35,7 @@ from slop_code.execution.shell import SHELL
 from slop_code.execution.system_etc import system_etc
 from slop_code.execution.workspace import Template
 
-LAYOUT = Layout(workspace="/workspace", home="/home/user", tmp="/tmp", tools="/tools", assets="/assets")  # noqa: S108
+LAYOUT = Layout(workspace="/workspace", home="/home/submission", tmp="/tmp", tools="/tools", assets="/assets")  # noqa: S108
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt")
 _GIVEN = (Path("/"), Path("/etc"), Path("/home"))
 # bubblewrap gives 128+n for a program that signal n killed, which is also what a program may exit with. A shell in
@@ -76,6 +76,7 @@ class SandboxSession(Session):
         assets: Path | None,
         *,
         needed: Sequence[Path] = (),
+        uv: Path | None = None,
     ) -> None:
         reason = why_not()
         if reason is not None:
@@ -86,6 +87,7 @@ class SandboxSession(Session):
             *sandbox_arguments(self.folder, tools_folder, assets, network=False),
             *_shared_folders(template),
             *read_only([*needed, *map(Path, spec.sandbox.read_only_paths)]),
+            *uv_mount(uv),
         ]
         self._rlimits = {**self.limits.rlimits(), **self.limits.process_rlimit(self.owner)}
         self._warden = Warden.launch(rlimits=self._rlimits, remove=[self.folder])
@@ -185,6 +187,11 @@ def read_only(paths: Sequence[Path]) -> list[str]:
             arguments += _folders(*(str(parent) for parent in reversed(path.parents) if parent not in _GIVEN))
             arguments += ["--ro-bind", str(path), str(path)]
     return arguments
+
+
+def uv_mount(uv: Path | None) -> list[str]:
+    """Arguments that put uv among the prepared tools, where preparation has left a place for it."""
+    return ["--ro-bind", str(uv), f"{LAYOUT.tools}/bin/uv"] if uv is not None else []
 
 
 def enter(owner: tuple[int, int] | None) -> list[str]:
