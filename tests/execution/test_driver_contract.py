@@ -255,6 +255,27 @@ def test_a_server_is_reached_and_ended_with_its_last_words(session: Session) -> 
         session.connect("127.0.0.1", port, 1)
 
 
+@pytest.mark.parametrize("kind", DRIVERS[1:])
+def test_two_servers_may_have_the_same_port_at_once(kind: str, submission: Path) -> None:
+    with opened(kind, submission) as first, opened(kind, submission) as second:
+        for name, session in (("first", first), ("second", second)):
+            code = (
+                "import socket; s = socket.create_server(('127.0.0.1', 8000))\n"
+                f"while True: c, _ = s.accept(); c.sendall(b'{name}'); c.close()"
+            )
+            session.start(f'exec python3 -c "{code}"')
+        for name, session in (("first", first), ("second", second)):
+            deadline = time.monotonic() + 20
+            while True:
+                try:
+                    connection = session.connect("127.0.0.1", 8000, 1)
+                    break
+                except OSError:
+                    assert time.monotonic() < deadline
+            with connection:
+                assert connection.recv(100) == name.encode()
+
+
 def test_a_server_that_ends_by_itself_is_noticed(session: Session) -> None:
     session.start("echo broken >&2; exit 3")
     deadline = time.monotonic() + 20

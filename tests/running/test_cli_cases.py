@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from slop_code.evaluation import CorrectnessResults
 from slop_code.evaluation.verifiers import VerifierReport
@@ -183,6 +185,17 @@ def test_output_that_was_cut_is_marked_in_the_report_and_not_in_the_output(run: 
     assert report.output_cut
     assert report.results["output"].actual == "x" * 1048
     assert any("stdout was cut" in warning for warning in report.warnings)
+
+
+def test_a_failing_setup_command_is_shown_once_and_kept_in_the_runs_report_with_the_interpreter(run: Run) -> None:
+    setup = {"commands": ["echo oops; exit 4", "true"]}
+    files = {f"one/core/{name}.yaml": "expected: {status_code: 0}" for name in "ab"}
+    with structlog.testing.capture_logs() as logs:
+        results = run("true", files, spec={"name": "mine", "setup": setup})
+    assert results.setup_failures == ["echo oops; exit 4 (exit code 4)\noops"]
+    assert [entry["event"] for entry in logs] == ["A setup command failed: echo oops; exit 4 (exit code 4)\noops"]
+    assert (results.environment, results.python) == ("mine", ".".join(map(str, sys.version_info[:3])))
+    assert all(report.did_pass() for report in results.reports)
 
 
 def test_usage_is_in_the_report(run: Run) -> None:

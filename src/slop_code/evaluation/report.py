@@ -54,6 +54,9 @@ class CorrectnessResults(BaseModel):
     total_counts: dict[str, int] = Field(default={}, description="All cases by group type.")
     timeout_count: int = 0
     errors: list[Text] = Field(default=[], description="What could not be judged, and why: one line each.")
+    environment: Text = Field(default="", description="The name of the environment.")
+    python: Text = Field(default="", description="The interpreter that the submission was prepared with.")
+    setup_failures: list[Text] = Field(default=[], description="Setup commands that failed, with their output.")
     complete: bool = Field(default=True, description="False if the run ended before all of its groups did.")
 
     @computed_field  # type: ignore[prop-decorator]

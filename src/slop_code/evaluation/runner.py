@@ -36,6 +36,7 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.file_ops import InputFileError
 from slop_code.execution.image import Image
 from slop_code.execution.session import Session
+from slop_code.logging import get_logger
 
 OnReport = Callable[[GroupConfig, VerifierReport], None]
 
@@ -109,6 +110,7 @@ class CheckpointRunner:
             stack.callback(driver.close)
             image = driver.prepare(self.submission_path)
             stack.callback(image.close)
+            self._note_preparation(image, results)
             assets = _copy_assets(self.problem)
             stack.callback(assets.close)
             writer = stack.enter_context(ReportWriter(self.output_dir, results)) if self.output_dir else None
@@ -117,6 +119,17 @@ class CheckpointRunner:
                     self._run_group(group, loader, verifier, driver, image, assets, writer or results)
             results.duration = time.monotonic() - started
         return results
+
+    def _note_preparation(self, image: Image, results: CorrectnessResults) -> None:
+        results.environment = self.env_spec.name or self.env_spec.type
+        results.python = image.preparation.python
+        results.setup_failures = [
+            f"{step.command} (exit code {step.status})\n{step.output.rstrip()}"
+            for step in image.preparation.steps
+            if step.status != 0
+        ]
+        for failure in results.setup_failures:
+            get_logger(__name__).warning(f"A setup command failed: {failure}")
 
     def _make_loader(self) -> GroupLoader | LoaderError:
         try:

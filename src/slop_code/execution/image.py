@@ -26,7 +26,7 @@ from slop_code.execution.session import PreparedTools, SetupStep
 from slop_code.execution.snapshot import content_key, copy_entries, list_entries
 from slop_code.execution.workspace import Template, remove
 
-FORMAT = 1
+FORMAT = 2
 # A folder that setup made and filled with more files than this is shared by all cases instead of copied.
 _SHARED_FROM = 200
 
