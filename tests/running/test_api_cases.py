@@ -124,6 +124,13 @@ def test_a_server_that_dies_is_restarted_and_the_case_that_found_it_dead_says_so
     assert results.reports[1].results["status_code"].actual == -1
 
 
+def test_a_server_error_comes_with_the_servers_last_words_in_the_report(run: Run) -> None:
+    program = SERVER.replace("status = 503 if", "print('deep trouble', file=sys.stderr, flush=True); status = 503 if")
+    (report,) = serve(run, {"core/a": "path: /health\nexpected: {status_code: 503}"}, program=program).reports
+    assert report.did_pass()
+    assert any("deep trouble" in warning for warning in report.warnings)
+
+
 @pytest.mark.parametrize(
     ("program", "words"),
     [("import sys; print('cannot', file=sys.stderr); sys.exit(4)", "cannot"), ("import time; time.sleep(69.25)", "")],

@@ -198,6 +198,26 @@ def test_a_failing_setup_command_is_shown_once_and_kept_in_the_runs_report_with_
     assert all(report.did_pass() for report in results.reports)
 
 
+def test_a_secret_that_is_passed_on_is_masked_in_the_report_and_not_in_the_verdict(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_TOKEN", "s3cr3t-value")
+    files = {CASE: 'tracked_files: [f]\nexpected: {output: "s3cr3t-value\\n", files: {f: other}}'}
+    spec = {"environment": {"pass_env": ["MY_API_TOKEN"]}}
+    report = only(run('echo "$MY_API_TOKEN"; echo "$MY_API_TOKEN" > f; echo "$MY_API_TOKEN" >&2', files, spec=spec))
+    assert report.format_result() == {"output": "P", "files-f": "F"}
+    assert report.results["output"].actual == "***\n"
+    assert "s3cr3t-value" not in report.model_dump_json()
+    withheld = only(
+        run(
+            'echo "[$MY_API_TOKEN]"',
+            {CASE: "expected: {status_code: 0}"},
+            spec={"environment": {"include_os_env": True}},
+        )
+    )
+    assert withheld.results["output"].actual == "[]\n"
+
+
 def test_usage_is_in_the_report(run: Run) -> None:
     report = only(run("true", {CASE: "expected: {status_code: 0}"}))
     assert report.run_s is not None

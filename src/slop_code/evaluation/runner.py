@@ -25,6 +25,7 @@ from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.loaders.initialization import author_folder
 from slop_code.evaluation.loaders.initialization import initialize_loader as initialize_loader
 from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError, NoOpStore
+from slop_code.evaluation.masking import masked, masked_report
 from slop_code.evaluation.report import CorrectnessResults, ReportWriter
 from slop_code.evaluation.verifiers.calling import call_verifier
 from slop_code.evaluation.verifiers.initialization import initialize_verifier, verifier_folder
@@ -124,7 +125,7 @@ class CheckpointRunner:
         results.environment = self.env_spec.name or self.env_spec.type
         results.python = image.preparation.python
         results.setup_failures = [
-            f"{step.command} (exit code {step.status})\n{step.output.rstrip()}"
+            masked(f"{step.command} (exit code {step.status})\n{step.output.rstrip()}", self.env_spec.passed_secrets())
             for step in image.preparation.steps
             if step.status != 0
         ]
@@ -149,7 +150,9 @@ class CheckpointRunner:
     ) -> None:
         started = time.monotonic()
         reports: list[VerifierReport] = []
+        secrets = self.env_spec.passed_secrets()
         for report in self._group_reports(group, loader, verifier, driver, image, assets):
+            report = masked_report(report, secrets)
             reports.append(report)
             if isinstance(results, ReportWriter):
                 results.add(report, group.weight)

@@ -133,6 +133,9 @@ class DockerSession(Session):
     def ended(self) -> Outcome | None:
         return self._container.warden.state()
 
+    def last_words(self) -> bytes:
+        return self._container.warden.last_words()
+
     def connect(self, host: str, port: int, timeout: float) -> socket.socket:
         return self._container.warden.connect(host, port, timeout)
 

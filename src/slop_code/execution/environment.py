@@ -18,6 +18,8 @@ from slop_code.findings import Findings, closest, did_you_mean, listed, shown_va
 from slop_code.validation import report_validation_error
 
 CONVENTIONAL_FOLDER = Path("configs/environments")
+# Shorter values would be found by chance.
+_SHORTEST_SECRET = 6
 # Host variables that look like these are withheld unless they are listed by name.
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|SESSION|PRIVATE|DSN|CONNECTION_STRING", re.I)
 
@@ -161,6 +163,11 @@ class EnvironmentSpec(_Strict):
             env.update((name, value) for name, value in os.environ.items() if not _SECRET.search(name))
         env.update((name, os.environ[name]) for name in self.environment.pass_env if name in os.environ)
         return env
+
+    def passed_secrets(self) -> list[str]:
+        """The values of host variables that look like secrets and are passed on all the same."""
+        names = [name for name in self.environment.pass_env if _SECRET.search(name)]
+        return [value for name in names if len(value := os.environ.get(name, "")) >= _SHORTEST_SECRET]
 
     def get_command(self, entry_file: str) -> str:
         """The start of the command line: the command and the entry file under its pattern."""

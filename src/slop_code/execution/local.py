@@ -44,6 +44,9 @@ class LocalSession(Session):
     def ended(self) -> Outcome | None:
         return self._warden.state()
 
+    def last_words(self) -> bytes:
+        return self._warden.last_words()
+
     def connect(self, host: str, port: int, timeout: float) -> socket.socket:
         return socket.create_connection((host, port), timeout)
 

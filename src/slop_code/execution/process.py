@@ -160,6 +160,12 @@ class Warden:
         header, payload = _checked(*self._receive(_PATIENCE_S))
         return _outcome(header, payload) if header["ended"] else None
 
+    def last_words(self) -> bytes:
+        """The last part of what the started command has written to stderr so far."""
+        self._send({"op": "state"})
+        header, payload = _checked(*self._receive(_PATIENCE_S))
+        return payload[header["out"] : header["out"] + header["err"]]
+
     def stop(self) -> Outcome:
         """End the started command with everything that it started."""
         self._send({"op": "stop"})

@@ -113,6 +113,9 @@ class SandboxSession(Session):
     def ended(self) -> Outcome | None:
         return self._running().state()
 
+    def last_words(self) -> bytes:
+        return self._running().last_words()
+
     def connect(self, host: str, port: int, timeout: float) -> socket.socket:
         if self._server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "no server is running")

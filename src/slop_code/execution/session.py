@@ -100,6 +100,10 @@ class Session(ABC):
         """What the server gave if it has ended by itself, else None."""
 
     @abstractmethod
+    def last_words(self) -> bytes:
+        """The last part of what the server has written to stderr so far."""
+
+    @abstractmethod
     def connect(self, host: str, port: int, timeout: float) -> socket.socket:
         """A connection to the server, also where it has no network of its own; raises OSError if nobody listens."""
 

@@ -18,6 +18,7 @@ from slop_code.execution.session import Session
 
 _TAIL = 4000
 _LAST_GASP_S = 0.5
+_SERVER_ERROR = 500
 
 
 class APIAdapter(Adapter):
@@ -65,6 +66,8 @@ class APIAdapter(Adapter):
                 self._forget()
                 text = f"{result.stderr}\n{_how_it_ended(ended)}"
                 result = result.model_copy(update={"stderr": text})
+        if result.status_code >= _SERVER_ERROR:
+            warnings += self._last_words()
         tracked, notes = self.collect(filled, expected)
         result = result.model_copy(update={"files": {**tracked, **result.files}})
         return Observation(
@@ -127,6 +130,13 @@ class APIAdapter(Adapter):
         while (outcome := self._ended()) is None and time.monotonic() < deadline:
             time.sleep(0.005)
         return outcome
+
+    def _last_words(self) -> list[str]:
+        try:
+            tail = self.session.last_words()[-_TAIL:].decode("utf-8", "replace").strip()
+        except ExecutionError:
+            return []
+        return [f"the server's last words on stderr:\n{tail}"] if tail else []
 
     def _forget(self) -> None:
         if self._exchange is not None:
