@@ -169,6 +169,14 @@ def test_forty_cases_take_less_than_a_second_beside_the_server(run: Run) -> None
     assert requests < 2
 
 
+def test_an_unknown_asset_in_the_adapters_arguments_costs_its_groups_and_names_the_known_ones(run: Run) -> None:
+    adapter = {"arguments": ["{{static:seeds}}"]}
+    results = serve(run, {"core/a": OK}, adapter=adapter, static_assets={"seed": {"path": "config.yaml"}})
+    (report,) = results.reports
+    assert (report.id, report.outcome) == ("(environment)", "error")
+    assert 'did you mean "seed"' in str(report.error)
+
+
 def test_a_case_that_cannot_be_sent_is_an_error_and_not_a_wrong_answer(run: Run) -> None:
     text = "method: POST\nheaders: {Content-Type: application/zip}\nbody: 'not base64!'\n" + OK
     (report,) = serve(run, {"core/a": text}).reports

@@ -74,6 +74,17 @@ def run_checkpoint(
     return runner.run()
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What every group of a run needs; a loader that could not be made is an error of each of them."""
+
+    loader: GroupLoader | LoaderError
+    verifier: Any
+    driver: Driver
+    image: Image
+    assets: Assets
+
+
 class CheckpointRunner:
     """The evaluation of one checkpoint; `run` it once."""
 
@@ -105,7 +116,6 @@ class CheckpointRunner:
             version=self.checkpoint.version,
         )
         verifier = initialize_verifier(self.problem, self.checkpoint)
-        loader = self._make_loader()
         with ExitStack() as stack:
             driver = open_driver(self.env_spec)
             stack.callback(driver.close)
@@ -114,10 +124,11 @@ class CheckpointRunner:
             self._note_preparation(image, results)
             assets = _copy_assets(self.problem)
             stack.callback(assets.close)
+            prepared = _Prepared(self._make_loader(), verifier, driver, image, assets)
             writer = stack.enter_context(ReportWriter(self.output_dir, results)) if self.output_dir else None
             for group in self.checkpoint.groups.values():
                 if self.selection.group(group):
-                    self._run_group(group, loader, verifier, driver, image, assets, writer or results)
+                    self._run_group(group, prepared, writer or results)
             results.duration = time.monotonic() - started
         return results
 
@@ -138,20 +149,11 @@ class CheckpointRunner:
         except LoaderError as error:
             return error
 
-    def _run_group(
-        self,
-        group: GroupConfig,
-        loader: GroupLoader | LoaderError,
-        verifier: Any,
-        driver: Driver,
-        image: Image,
-        assets: Assets,
-        results: CorrectnessResults | ReportWriter,
-    ) -> None:
+    def _run_group(self, group: GroupConfig, prepared: _Prepared, results: CorrectnessResults | ReportWriter) -> None:
         started = time.monotonic()
         reports: list[VerifierReport] = []
         secrets = self.env_spec.passed_secrets()
-        for report in self._group_reports(group, loader, verifier, driver, image, assets):
+        for report in self._group_reports(group, prepared):
             report = masked_report(report, secrets)
             reports.append(report)
             if isinstance(results, ReportWriter):
@@ -159,52 +161,44 @@ class CheckpointRunner:
             self.on_report(group, report)
         results.add_group_report(group.name, group.type, time.monotonic() - started, reports, weight=group.weight)
 
-    def _group_reports(
-        self,
-        group: GroupConfig,
-        loader: GroupLoader | LoaderError,
-        verifier: Any,
-        driver: Driver,
-        image: Image,
-        assets: Assets,
-    ) -> Iterator[VerifierReport]:
+    def _group_reports(self, group: GroupConfig, prepared: _Prepared) -> Iterator[VerifierReport]:
         try:
-            if isinstance(loader, LoaderError):
-                raise loader
-            store = make_store(loader, self.problem, self.checkpoint)
-        except LoaderError as error:
+            if isinstance(prepared.loader, LoaderError):
+                raise prepared.loader
+            store = make_store(prepared.loader, self.problem, self.checkpoint)
+            session = prepared.driver.session(prepared.image, prepared.assets.folder)
+        except (LoaderError, ExecutionError) as error:
             yield self._lost_group(group, error)
             return
-        session = driver.session(image, assets.folder)
         try:
             session.restore()
-            adapter = make_adapter(self.problem, self.checkpoint, self.env_spec, session, assets)
+            adapter = make_adapter(self.problem, self.checkpoint, self.env_spec, session, prepared.assets)
+            cases = iterate_cases(prepared.loader, self.problem, self.checkpoint, group, store)
             try:
-                yield from self._case_reports(group, loader, store, verifier, adapter)
+                yield from self._case_reports(group, cases, store, prepared.verifier, adapter)
             finally:
                 adapter.close()
+        except (LoaderError, ExecutionError) as error:
+            yield self._lost_group(group, error)
         finally:
             session.close()
 
     def _case_reports(
-        self, group: GroupConfig, loader: GroupLoader, store: Any, verifier: Any, adapter: Adapter
+        self,
+        group: GroupConfig,
+        cases: Iterator[tuple[BaseCase, CaseResult]],
+        store: Any,
+        verifier: Any,
+        adapter: Adapter,
     ) -> Iterator[VerifierReport]:
-        cases = iterate_cases(loader, self.problem, self.checkpoint, group, store)
-        independent = isinstance(adapter, CLIAdapter) and group.isolated and type(store) is NoOpStore
+        by_itself = isinstance(adapter, CLIAdapter) and group.isolated
+        independent = by_itself and type(store) is NoOpStore
         fresh = True
-        while True:
-            try:
-                pair = next(cases, None)
-            except LoaderError as error:
-                yield self._lost_group(group, error)
-                return
-            if pair is None:
-                return
-            case, expected = pair
+        for case, expected in cases:
             wanted = self.selection.case(group, case)
             if independent and not wanted:
                 continue
-            if (case.reset or (group.isolated and isinstance(adapter, CLIAdapter))) and not fresh:
+            if (case.reset or by_itself) and not fresh:
                 adapter.reset()
             fresh = False
             report = run_case(case, expected, adapter, verifier, self.problem, self.checkpoint, store)
@@ -212,10 +206,10 @@ class CheckpointRunner:
             if wanted:
                 yield report
 
-    def _lost_group(self, group: GroupConfig, error: LoaderError) -> VerifierReport:
-        """What stands for the cases that a broken loader did not give."""
+    def _lost_group(self, group: GroupConfig, error: LoaderError | ExecutionError) -> VerifierReport:
+        """What stands for the cases that a broken loader did not give, or that could not be run any more."""
         return VerifierReport(
-            id="(loader)",
+            id="(loader)" if isinstance(error, LoaderError) else "(environment)",
             group=group.name,
             type=group.type,
             duration=0.0,
