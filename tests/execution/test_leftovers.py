@@ -35,12 +35,27 @@ def belongings() -> dict[str, int]:
     }
 
 
+def own_containers(kind: str) -> list[str]:
+    if kind != "docker":
+        return []
+    import docker
+
+    from slop_code.execution.docker_container import LABEL
+
+    client = docker.from_env()
+    try:
+        found = client.containers.list(all=True, filters={"label": LABEL})
+        return [item.id for item in found if item.labels[LABEL].startswith(f"{os.getpid()}:")]
+    finally:
+        client.close()
+
+
 @pytest.mark.parametrize("kind", DRIVERS)
 def test_many_cases_in_a_row_leave_nothing_behind(kind: str, submission: Path) -> None:
     count = 500
     with opened(kind, submission) as session:
         session.run("true")
-    before = belongings()
+    before, containers = belongings(), own_containers(kind)
     with opened(kind, submission) as session:
         folder = session.folder
         for number in range(count):
@@ -50,6 +65,7 @@ def test_many_cases_in_a_row_leave_nothing_behind(kind: str, submission: Path) -
     assert belongings() == before
     assert not folder.exists()
     assert alive(f"71.{OWN}") == []
+    assert own_containers(kind) == containers
 
 
 KILLED = """
