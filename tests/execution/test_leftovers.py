@@ -44,7 +44,7 @@ def own_containers(kind: str) -> list[str]:
 
     client = docker.from_env()
     try:
-        found = client.containers.list(all=True, filters={"label": LABEL})
+        found = client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
         return [item.id for item in found if item.labels[LABEL].startswith(f"{os.getpid()}:")]
     finally:
         client.close()

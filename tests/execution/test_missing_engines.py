@@ -81,7 +81,7 @@ def test_containers_of_dead_evaluators_are_removed_and_those_of_living_ones_stay
             for name, label in labels.items()
         }
         open_driver(make_spec("docker")).close()
-        left = {container.id for container in client.containers.list(all=True)}
+        left = {container.id for container in client.containers.list(all=True, ignore_removed=True)}
         assert made["dead"].id not in left
         assert made["ours"].id in left
         made["ours"].remove(force=True)

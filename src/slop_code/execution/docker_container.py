@@ -89,7 +89,7 @@ class Container:
 def remove_stale_containers(client: Any) -> int:
     """Remove containers that evaluators of this machine left when they were killed; says how many."""
     removed = 0
-    for container in client.containers.list(all=True, filters={"label": LABEL}):
+    for container in client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
         if not _owner_lives(container.labels.get(LABEL, "")):
             with contextlib.suppress(Exception):
                 container.remove(force=True)
