@@ -201,6 +201,19 @@ def test_folders_that_setup_filled_are_shared_read_only_and_the_rest_is_fresh(ki
         assert session.run("cat deps/1 few/x").stdout == b"1\nx\n"
 
 
+@pytest.mark.parametrize("kind", DRIVERS)
+def test_folders_that_may_not_be_written_to_are_kept_so_and_restored(kind: str, program: Path) -> None:
+    (program / "fixed").mkdir()
+    (program / "fixed" / "f").write_text("one")
+    (program / "fixed").chmod(0o555)
+    with opened(kind, program) as session:
+        for _ in range(2):
+            assert session.run("stat -c %a fixed; cat fixed/f").stdout == b"555\none"
+            session.run("chmod 755 fixed; echo two > fixed/f; echo x > fixed/g; chmod 555 fixed")
+            session.restore()
+    (program / "fixed").chmod(0o755)
+
+
 def wheel(folder: Path) -> Path:
     """A package that nobody has to fetch."""
     path = folder / "sayhello-1.0-py3-none-any.whl"

@@ -232,9 +232,11 @@ def run_case(
     """Run, judge and report one case. Never raises for what submission, verifier or store do."""
     try:
         observation = adapter.run(case, expected)
+        report = judge(case, expected, observation, verifier, problem)
     except (AdapterError, InputFileError, UnknownAssetError, ExecutionError) as error:
         return _error_report(case, str(error))
-    report = judge(case, expected, observation, verifier, problem)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it costs this case and not the others
+        return _error_report(case, f"slop-code itself failed on this case: {type(error).__name__}: {error}")
     trouble = _update_store(store, case, observation, expected, problem, checkpoint)
     if trouble is not None:
         report = report.model_copy(update={"error": trouble, "outcome": "error"})

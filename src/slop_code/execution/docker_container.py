@@ -198,8 +198,8 @@ def _owner_lives(label: str) -> bool:
     pid, _, rest = label.partition(":")
     started, _, boot = rest.partition(":")
     if boot != _boot():
-        # Another machine, or this one before its last start: only the latter is ours to judge, and it is dead.
-        return boot == ""
+        # Another machine's, which is not ours to judge.
+        return True
     return pid.isdigit() and _started(int(pid)) == started
 
 

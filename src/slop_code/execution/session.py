@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import tempfile
 from abc import ABC, abstractmethod
@@ -11,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slop_code.execution.environment import EnvironmentSpec
+from slop_code.execution.errors import ExecutionError
 from slop_code.execution.process import Command, Outcome
 from slop_code.execution.shell import shell_argv
-from slop_code.execution.workspace import Template, Workspace, empty
+from slop_code.execution.workspace import Template, Workspace, empty, remove
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,18 @@ class Session(ABC):
         return self._workspace.folder
 
     def restore(self) -> None:
-        """Make workspace, HOME and TMPDIR fresh."""
-        self._workspace.restore()
-        empty(self.folder / "home", self.owner)
-        empty(self.folder / "tmp", self.owner)
+        """Make workspace, HOME and TMPDIR fresh.
+
+        Raises:
+            ExecutionError: they cannot be, whatever a program did to them.
+        """
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            self._workspace.restore()
+            empty(self.folder / "home", self.owner)
+            empty(self.folder / "tmp", self.owner)
+        except OSError as error:
+            raise ExecutionError(f"the workspace cannot be restored: {error.strerror or error}") from error
 
     @abstractmethod
     def run(
@@ -117,7 +125,7 @@ class Session(ABC):
 
     def close(self) -> None:
         """End everything and remove the session's folder. May be called twice."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove(self.folder)
 
     def command(
         self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None

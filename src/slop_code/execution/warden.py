@@ -290,8 +290,9 @@ class Warden:
         elif job.pidfd in events:
             job.finish()
             for folder in self.empty:
-                for name in os.listdir(folder):
-                    _remove(os.path.join(folder, name))
+                with contextlib.suppress(OSError):
+                    for name in os.listdir(folder):
+                        _remove(os.path.join(folder, name))
             if self.waiting:
                 self._answer_job(job)
             elif self.job is job:
@@ -337,8 +338,9 @@ class Warden:
             self.was_large = len(payload) > CHUNK
             try:
                 self.job = Job(request, payload, server=op == "start")
-            except OSError as error:
-                self._send({"failure": "%s: %s" % (error.filename or request["argv"][0], error.strerror)})
+            except (OSError, ValueError) as error:
+                # A line with a null byte or a lone surrogate is no ValueError of ours.
+                self._send({"failure": "%s: %s" % (request["argv"][0], error)})
                 return
             self.waiting = op == "run"
             if op == "start":
@@ -467,7 +469,10 @@ def _remove(folder: str) -> None:
         with contextlib.suppress(OSError):
             os.rmdir(folder)
     elif os.path.isdir(folder) and not os.path.islink(folder):
-        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(RecursionError):
+            shutil.rmtree(folder, ignore_errors=True)
+        if os.path.exists(folder):
+            subprocess.call(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL)
     else:
         with contextlib.suppress(OSError):
             os.unlink(folder)

@@ -64,6 +64,11 @@ class Workspace:
         self._link_shared = link_shared
         self._stamps: dict[str, Stamp] = {}
         self._kinds = {entry.path: entry.kind for entry in template.entries}
+        self._locked = [
+            entry
+            for entry in template.entries
+            if entry.kind == "folder" and not entry.mode & 0o200 and entry.path not in template.shared
+        ]
         folder.mkdir()
         folder.chmod(0o755)
         self._own(folder)
@@ -78,10 +83,24 @@ class Workspace:
             self._stamps.clear()
         os.chmod(root, 0o755)  # noqa: PTH101, S103
         self._own(self.folder)
+        self._unlock()
         clean = self._clean_up(now)
         for entry in self._template.entries:
             if entry.path not in clean:
                 self._write(entry)
+        self._lock()
+
+    def _unlock(self) -> None:
+        """Let us write into folders that nobody may write to."""
+        for entry in self._locked:
+            path = self.folder / entry.path
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o755)
+                self._stamps[entry.path] = _stamp(path.lstat())
+
+    def _lock(self) -> None:
+        for entry in reversed(self._locked):
+            (self.folder / entry.path).chmod(entry.mode & 0o777)
 
     def _clean_up(self, now: int) -> set[str]:
         """Remove what does not belong; return the paths that are as we left them."""
@@ -121,7 +140,7 @@ class Workspace:
                 path.mkdir()
         elif entry.kind == "folder":
             path.mkdir()
-            path.chmod(entry.mode & 0o777)
+            path.chmod(entry.mode & 0o777 | (0o200 if entry in self._locked else 0))
         elif entry.kind == "link":
             path.symlink_to(entry.target)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Iterable, Mapping
@@ -85,7 +86,9 @@ class APIAdapter(Adapter):
     def close(self) -> None:
         if self._exchange is not None:
             self._forget()
-            self.session.stop()
+            # A server that took its helper with it is gone already.
+            with contextlib.suppress(ExecutionError):
+                self.session.stop()
 
     def _server_line(self, command: str) -> str:
         values = {"address": self._config.address, "port": str(self._port)}
@@ -161,5 +164,6 @@ def _how_it_ended(outcome: Outcome) -> str:
         outcome.stderr[-_TAIL:].decode("utf-8", "replace").strip()
         or outcome.stdout[-_TAIL:].decode("utf-8", "replace").strip()
     )
-    how = f"killed by signal {-outcome.status}" if outcome.status < 0 else f"exit code {outcome.status}"
+    signalled = f"killed by signal {-outcome.status}" if outcome.status < -1 else "nobody saw how"
+    how = signalled if outcome.status < 0 else f"exit code {outcome.status}"
     return f"the server has ended ({how})" + (f"; its last words:\n{tail}" if tail else " without a word")

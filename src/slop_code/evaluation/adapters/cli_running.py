@@ -29,7 +29,7 @@ class CLIAdapter(Adapter):
         filled = self.filled_in(case)
         self.write_inputs(filled)
         line = " ".join([self._command, *filled.arguments])
-        stdin = (filled.stdin or "").encode("utf-8", "surrogateescape")
+        stdin = (filled.stdin or "").encode("utf-8", "surrogatepass")
         outcome = self.session.run(line, stdin=stdin, timeout=filled.timeout_s, env=self.env)
         files, notes = self.collect(filled, expected)
         result = CLIResult(
