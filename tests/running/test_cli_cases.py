@@ -371,3 +371,46 @@ def test_with_an_output_folder_every_finished_case_is_on_disk_before_the_next_on
     assert seen == [1, 2, 3]
     assert sorted(path.name for path in folder.iterdir()) == ["evaluation.json", "reports.parquet"]
     assert CorrectnessResults.from_dir(folder) == results
+
+
+def test_every_group_gets_a_fresh_store_and_update_is_called_even_if_the_verifier_raised(run: Run) -> None:
+    loader = LOADER.format(
+        update="self.seen.append(case.id)",
+        body="yield CLICase(id='a'), CLIResult()\n        yield CLICase(id='b', stdin=','.join(store.seen)), CLIResult()",
+    )
+    verifier = "class Verifier:\n    def __init__(self, c): ...\n    def __call__(self, group_name, case_name, actual, expected): 1 / 0\n"
+    results = run("cat", {"loader.py": loader, "verifier.py": verifier}, {"g": {"type": "Core"}, "h": {"type": "Core"}})
+    assert [(report.group, report.case.get("stdin")) for report in results.reports if report.id == "b"] == [
+        ("g", "a"),
+        ("h", "a"),
+    ]
+
+
+def test_a_report_whose_verifier_raised_still_has_usage_warnings_and_values(run: Run) -> None:
+    verifier = "class Verifier:\n    def __init__(self, c): ...\n    def __call__(self, group_name, case_name, actual, expected): 1 / 0\n"
+    spec = {"limits": {"output_mb": 0.0001}}
+    report = only(run("head -c 3000 /dev/zero", {"verifier.py": verifier, CASE: "expected: {}"}, spec=spec))
+    assert report.outcome == "error"
+    assert report.run_s
+    assert report.peak_memory
+    assert report.output_cut
+    assert any("stdout was cut" in warning for warning in report.warnings)
+    assert report.results["status_code"].actual == 0
+
+
+def test_a_lost_regression_group_says_where_it_comes_from(run: Run) -> None:
+    groups = {"old": {"type": "Regression", "original_checkpoint": "one", "original_group": "gone"}}
+    report = only(run("true", {CASE: "expected: {}"}, groups))
+    assert (report.outcome, report.original_checkpoint, report.original_group) == ("error", "one", "gone")
+
+
+def test_a_limit_that_ended_the_program_is_named_in_the_report(run: Run) -> None:
+    program = "python3 -c 'import time; x = bytearray(200 << 20); time.sleep(20)'"
+    report = only(run(program, {CASE: "expected: {status_code: 0}"}, spec={"limits": {"memory_mb": 100}}))
+    assert report.outcome == "failed"
+
+
+def test_home_and_tmp_are_fresh_for_every_isolated_case(run: Run) -> None:
+    files = {f"one/core/{name}.yaml": 'expected: {output: "0\\n"}' for name in "ab"}
+    results = run('ls "$HOME" "$TMPDIR" | grep -c left; touch "$HOME/left" "$TMPDIR/left"', files)
+    assert [report.outcome for report in results.reports] == ["passed", "passed"]
