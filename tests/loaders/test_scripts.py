@@ -458,3 +458,10 @@ def test_errors_show_paths_as_the_user_sees_them(
     with pytest.raises(LoaderError, match=r": demo/loader.py:1: ZeroDivisionError") as caught:
         ids(Path("demo"))
     assert os.fspath(tmp_path) not in str(caught.value)
+
+
+def test_a_neighbour_named_like_a_library_of_ours_does_not_get_in_our_way(make_problem: MakeProblem) -> None:
+    imports = "from pathlib import Path\nfrom slop_code.execution.file_ops import InputFile\nimport yaml"
+    body = "yield CLICase(id=str(InputFile.from_path(Path(__file__).parent / 'data.yaml').content['a'])), CLIResult()"
+    files = {"loader.py": script(body, imports), "yaml.py": "WORD = 'neighbour'", "data.yaml": "a: 5"}
+    assert ids(make_problem(ONE, files)) == ["5"]

@@ -4,6 +4,8 @@ import json
 from functools import cache
 from typing import Any
 
+import yaml
+
 from slop_code.execution.file_ops.errors import ContentError
 from slop_code.execution.file_ops.utf8 import decode_utf8, encode_utf8
 
@@ -35,8 +37,6 @@ def decode_jsonl(data: bytes) -> list[Any]:
 
 def encode_yaml(content: Any) -> bytes:
     """Dump plain data with sorted keys; a str becomes a YAML scalar."""
-    import yaml
-
     try:
         return encode_utf8(yaml.dump(content, Dumper=_yaml_dumper(), sort_keys=True, allow_unicode=True))
     except (yaml.YAMLError, RecursionError) as error:
@@ -45,8 +45,6 @@ def encode_yaml(content: Any) -> bytes:
 
 def decode_yaml(data: bytes) -> Any:
     """Load the file's only document, plain data only."""
-    import yaml
-
     try:
         return yaml.safe_load(data)
     except yaml.MarkedYAMLError as error:
@@ -58,8 +56,6 @@ def decode_yaml(data: bytes) -> Any:
 
 @cache
 def _yaml_dumper() -> Any:
-    import yaml
-
     class Dumper(yaml.SafeDumper):
         """Escapes the rarer line ends, which the reader would otherwise fold into spaces."""
 

@@ -1,6 +1,7 @@
 """CSV, TSV and Parquet: contents that are rows."""
 
 import io
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -113,6 +114,8 @@ def _is_surplus(row: Mapping[Any, Any], key: Any) -> bool:
 def _decode_delimited(data: bytes, delimiter: str) -> list[dict[str | None, Any]]:
     import csv
 
+    # The module's own limit is for everybody in the process, and there is no other way to lift it.
+    csv.field_size_limit(sys.maxsize)
     reader = csv.DictReader(io.StringIO(decode_utf8(data), newline=""), delimiter=delimiter, restval="")
     try:
         return list(reader)
