@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import resource
@@ -100,27 +101,32 @@ class Job:
         user = (
             {} if request.get("uid") is None else {"user": request["uid"], "group": request["gid"], "extra_groups": []}
         )
-        self.told = None
+        self.told: Optional[int] = None
         if request.get("tells_status"):
             self.told, writer = os.pipe()
             os.dup2(writer, STATUS_FD, inheritable=True)
             os.close(writer)
-        # All our other descriptors are closed by the exec, so there is nothing else to close.
-        process: Any = subprocess.Popen(
-            request["argv"],
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=request["cwd"],
-            env=request["env"],
-            start_new_session=True,
-            close_fds=False,
-            bufsize=0,
-            umask=0o022,
-            **user,
-        )
-        if self.told is not None:
-            os.close(STATUS_FD)
+        try:
+            # All our other descriptors are closed by the exec, so there is nothing else to close.
+            process: Any = subprocess.Popen(
+                request["argv"],
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=request["cwd"],
+                env=request["env"],
+                start_new_session=True,
+                close_fds=False,
+                bufsize=0,
+                umask=0o022,
+                **user,
+            )
+        except (OSError, ValueError):
+            if self.told is not None:
+                os.close(self.told)
+            raise
+        finally:
+            _reserve_status_fd()
         self.process = process
         self.pid = process.pid
         # If memory runs out, the kernel is to end the program and not the evaluator.
@@ -489,9 +495,21 @@ def _prctl(option: int, value: int) -> None:
     LIBC.prctl(option, value, 0, 0, 0)
 
 
+def _reserve_status_fd() -> None:
+    """Keep the number of the told status taken, so that nothing else of ours ever gets it; programs do not see it."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    if nothing != STATUS_FD:
+        os.dup2(nothing, STATUS_FD, inheritable=False)
+        os.close(nothing)
+
+
 def _open_channel(where: str) -> socket.socket:
     if where.isdigit():
-        return socket.socket(fileno=int(where))
+        inherited = int(where)
+        # Out of the way of the status descriptor, whatever its number was on the other side.
+        channel = socket.socket(fileno=fcntl.fcntl(inherited, fcntl.F_DUPFD_CLOEXEC, STATUS_FD + 1))
+        os.close(inherited)
+        return channel
     channel = socket.socket(socket.AF_UNIX)
     channel.connect(where)
     return channel
@@ -502,6 +520,7 @@ def main() -> None:
     settings = json.loads(sys.argv[2])
     channel.setblocking(True)
     os.set_inheritable(channel.fileno(), False)
+    _reserve_status_fd()
     # Ctrl-C reaches the whole foreground group; ending is the client's decision, by closing the socket.
     # Handlers, unlike "ignore", are not passed on to the programs.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
