@@ -34,7 +34,7 @@ class APIAdapter(Adapter):
         command: str,
         config: APIAdapterConfig,
     ) -> None:
-        super().__init__(session, assets, tracked_files, env)
+        super().__init__(session, assets, tracked_files, env, command)
         self._config = config
         self._port = config.port or session.free_port()
         self._line = self._server_line(command)

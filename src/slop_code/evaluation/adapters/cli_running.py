@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.adapters.models import CaseResult
 from slop_code.evaluation.adapters.running import Adapter, Observation
-from slop_code.execution.assets import Assets
-from slop_code.execution.session import Session
 
 
 class CLIAdapter(Adapter):
     """The environment's command and entry file, then the case's arguments as they are, joined by single spaces."""
 
-    def __init__(
-        self,
-        session: Session,
-        assets: Assets,
-        tracked_files: Iterable[str],
-        env: Mapping[str, str],
-        command: str,
-    ) -> None:
-        super().__init__(session, assets, tracked_files, env)
-        self._command = command
-
     def run(self, case: CLICase, expected: CaseResult) -> Observation:
         filled = self.filled_in(case)
         self.write_inputs(filled)
-        line = " ".join([self._command, *filled.arguments])
+        line = " ".join([self.command, *filled.arguments])
         stdin = (filled.stdin or "").encode("utf-8", "surrogatepass")
         outcome = self.session.run(line, stdin=stdin, timeout=filled.timeout_s, env=self.env)
         files, notes = self.collect(filled, expected)

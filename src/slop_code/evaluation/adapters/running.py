@@ -30,8 +30,11 @@ class Observation:
 class Adapter(ABC):
     """Puts the cases of one group to the submission in one session, one at a time."""
 
-    def __init__(self, session: Session, assets: Assets, tracked_files: Iterable[str], env: Mapping[str, str]) -> None:
+    def __init__(
+        self, session: Session, assets: Assets, tracked_files: Iterable[str], env: Mapping[str, str], command: str
+    ) -> None:
         self.session = session
+        self.command = command
         self.assets = assets
         self.tracked_files = list(tracked_files)
         self.env = dict(env)
