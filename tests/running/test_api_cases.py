@@ -157,16 +157,17 @@ def test_the_timeout_is_total_and_the_report_says_timed_out(run: Run) -> None:
     assert report.attempts == 2
 
 
-def test_forty_cases_take_less_than_a_second_beside_the_server(run: Run) -> None:
-    cases = {f"core/case_{n:02}": f"path: /x\n{OK}" for n in range(40)}
-    started = time.monotonic()
-    results = serve(run, cases)
-    assert len(results.reports) == 40
-    assert all(report.did_pass() for report in results.reports)
-    requests = sum(report.run_s or 0 for report in results.reports)
-    # Besides the answers themselves: starting helper and server, loading, judging, reporting.
-    assert time.monotonic() - started - requests < 5
-    assert requests < 2
+def test_forty_cases_take_less_than_a_second_beside_the_servers_start_and_answers(run: Run) -> None:
+    def besides_answers(count: int) -> float:
+        started = time.monotonic()
+        results = serve(run, {f"core/case_{n:02}": f"path: /x\n{OK}" for n in range(count)})
+        total = time.monotonic() - started
+        assert [report.did_pass() for report in results.reports] == [True] * count
+        return total - sum(report.run_s or 0 for report in results.reports)
+
+    # One case pays for preparing, the helper and the server's start; the others should pay for next to nothing.
+    alone = besides_answers(1)
+    assert besides_answers(40) - alone < 1
 
 
 def test_an_unknown_asset_in_the_adapters_arguments_costs_its_groups_and_names_the_known_ones(run: Run) -> None:

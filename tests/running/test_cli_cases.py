@@ -405,9 +405,12 @@ def test_a_lost_regression_group_says_where_it_comes_from(run: Run) -> None:
 
 
 def test_a_limit_that_ended_the_program_is_named_in_the_report(run: Run) -> None:
-    program = "python3 -c 'import time; x = bytearray(200 << 20); time.sleep(20)'"
-    report = only(run(program, {CASE: "expected: {status_code: 0}"}, spec={"limits": {"memory_mb": 100}}))
+    # Each of the four keeps within the kernel's limit on one process; together they do not.
+    one = "import time; x = bytearray(b'x') * (70 << 20); time.sleep(20)"
+    program = "\n".join([f'python3 -c "{one}" &'] * 4) + "\nwait\n"
+    report = only(run(program, {CASE: "expected: {status_code: 0}"}, spec={"limits": {"memory_mb": 150}}))
     assert report.outcome == "failed"
+    assert "the program was ended: more than 150 MiB of memory" in report.warnings
 
 
 def test_home_and_tmp_are_fresh_for_every_isolated_case(run: Run) -> None:
