@@ -1,0 +1,78 @@
+"""What callers may ask of a run, and what they hear while it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slop_code.evaluation.adapters.models import BaseCase
+    from slop_code.evaluation.config.models import GroupConfig
+    from slop_code.evaluation.report import CorrectnessResults
+    from slop_code.evaluation.verifiers.models import VerifierReport
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which groups and cases are wanted; everything by default."""
+
+    group: Callable[[GroupConfig], bool] = field(default=lambda _: True)
+    case: Callable[[GroupConfig, BaseCase], bool] = field(default=lambda _group, _case: True)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a checkpoint is run."""
+
+    jobs: int | None = None
+    """How many cases at the same time; by default as many as there are cores for this process."""
+    confirm_failures: bool = False
+    """Run a case that failed once more, alone, before it is judged."""
+    fail_fast: bool = False
+    """Start nothing more once a case did not pass."""
+    keep_workspaces: Path | None = None
+    """Where to leave the workspaces of cases that did not pass, as `<group>/<case id>/`."""
+    exclusive: tuple[str, ...] = ()
+    """Globs of groups that are kept alone on the machine, besides those whose configuration says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLabel:
+    """Which run something happened in: one submission at one checkpoint of one problem."""
+
+    problem: str
+    checkpoint: str
+    submission: str
+
+
+class Listener:
+    """Hears how an evaluation goes. Calls come one at a time, from any thread, and have to be quick."""
+
+    def preparing(self, run: RunLabel) -> None:
+        """The submission's image is being made, or found."""
+
+    def prepared(self, run: RunLabel, seconds: float, reused: bool) -> None:
+        """It is ready; `reused` if it was prepared by an earlier run."""
+
+    def enumerated(self, run: RunLabel, group: str, cases: int, complete: bool) -> None:
+        """So many cases of a group are known by now; `complete` if these are all."""
+
+    def case_started(self, run: RunLabel, group: str, case_id: str) -> None:
+        """A case begins to run. A case that is run a second time begins a second time."""
+
+    def case_finished(self, run: RunLabel, report: VerifierReport) -> None:
+        """A case is judged."""
+
+    def run_ended(self, run: RunLabel, results: CorrectnessResults) -> None:
+        """Everything that was wanted of a checkpoint is judged."""
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a run; `results` has what was finished (`complete` is false)."""
+
+    def __init__(self, results: CorrectnessResults) -> None:
+        super().__init__()
+        self.results = results
