@@ -13,6 +13,7 @@ import pytest
 import structlog
 
 from slop_code.evaluation import CorrectnessResults
+from slop_code.evaluation.listening import Listener, RunLabel
 from slop_code.evaluation.verifiers import VerifierReport
 from tests.running.conftest import Run
 
@@ -360,10 +361,11 @@ def test_with_an_output_folder_every_finished_case_is_on_disk_before_the_next_on
     original = runner.run_checkpoint
 
     def with_output(**arguments: Any) -> CorrectnessResults:
-        def count(_group: Any, _report: Any) -> None:
-            seen.append(len(CorrectnessResults.from_dir(folder).reports))
+        class Counting(Listener):
+            def case_finished(self, run: RunLabel, report: VerifierReport) -> None:
+                seen.append(len(CorrectnessResults.from_dir(folder).reports))
 
-        return original(**arguments, output_dir=folder, on_report=count)
+        return original(**arguments, output_dir=folder, listener=Counting())
 
     monkeypatch.setattr("tests.running.conftest.run_checkpoint", with_output)
     files = {f"one/core/{name}.yaml": "expected: {status_code: 0}" for name in "abc"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +40,8 @@ def run_case(
     something could not be judged.
     """
     from slop_code.evaluation import ProblemConfig
-    from slop_code.evaluation.runner import Selection, run_checkpoint
+    from slop_code.evaluation.listening import Selection
+    from slop_code.evaluation.runner import run_checkpoint
 
     chosen_problem = ProblemConfig.from_yaml(problem_folder(context.obj.problem_path, problem))
     chosen = checkpoint_of(chosen_problem, checkpoint)
@@ -50,9 +50,7 @@ def run_case(
         chosen_problem,
         chosen,
         environment_of(env_config),
-        selection=Selection(
-            group=lambda item: fnmatchcase(item.name, group), case=lambda _, item: fnmatchcase(item.id, case)
-        ),
+        selection=Selection(groups=(group,), cases=(case,)),
     )
     shown = [_full(report) if full else _brief(report) for report in results.reports]
     typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slop_code.evaluation.adapters.models import BaseCase
-    from slop_code.evaluation.config.models import GroupConfig
     from slop_code.evaluation.report import CorrectnessResults
     from slop_code.evaluation.verifiers.models import VerifierReport
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which groups and cases are wanted; everything by default."""
+    """Which groups and cases are wanted; everything by default. Plain data, since it travels to other processes."""
 
-    group: Callable[[GroupConfig], bool] = field(default=lambda _: True)
-    case: Callable[[GroupConfig, BaseCase], bool] = field(default=lambda _group, _case: True)
+    groups: tuple[str, ...] = ("*",)
+    """Globs; a group is wanted if one of them matches its name."""
+    cases: tuple[str, ...] = ("*",)
+    """Globs of case ids."""
+    only: frozenset[tuple[str, str]] | None = None
+    """If given, just these (group, case id)."""
+
+    def has_group(self, name: str) -> bool:
+        """Whether anything of a group may be wanted."""
+        named = self.only is None or any(group == name for group, _ in self.only)
+        return named and _matches(name, self.groups)
+
+    def has_case(self, group: str, case_id: str) -> bool:
+        """Whether a case of a wanted group is."""
+        return (self.only is None or (group, case_id) in self.only) and _matches(case_id, self.cases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +86,7 @@ class RunInterrupted(KeyboardInterrupt):
     def __init__(self, results: CorrectnessResults) -> None:
         super().__init__()
         self.results = results
+
+
+def _matches(name: str, globs: tuple[str, ...]) -> bool:
+    return any(glob == "*" or fnmatchcase(name, glob) for glob in globs)

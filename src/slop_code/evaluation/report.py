@@ -8,6 +8,7 @@ reports.partial.jsonl   only while a run is going on, or after one that did not 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Self
@@ -86,22 +87,40 @@ class CorrectnessResults(BaseModel):
         Raises:
             ValueError: there is a group of that name already.
         """
+        added = list(reports)
+        self.add_group_digests(group_name, group_type, duration, map(digest_of, added), weight)
+        self.reports += added
+
+    def add_group_digests(
+        self,
+        group_name: str,
+        group_type: str,
+        duration: float,
+        digests: Iterable[CaseDigest],
+        weight: float = 1.0,
+    ) -> None:
+        """Take in a finished group whose reports are kept elsewhere.
+
+        Raises:
+            ValueError: there is a group of that name already.
+        """
         if group_name in self.group_outcomes:
             raise ValueError(f'the results of group "{group_name}" were added before')
         group = GroupReport(duration=duration, results={}, type=GroupType(group_type), weight=weight)
-        added = list(reports)
         repeated: dict[str, int] = {}
-        for report in added:
-            group.results[_free_id(report.id, group.results, repeated)] = _score(report)
-            if report.outcome == "timed out":
+        passed = 0
+        for case in digests:
+            group.results[_free_id(case.id, group.results, repeated)] = case.score
+            if case.outcome == "passed":
+                passed += 1
+            elif case.outcome == "timed out":
                 self.timeout_count += 1
-            elif report.outcome == "error":
-                self.errors.append(f"{group_name}/{report.id}: {_first_line(report.error)}")
-        self.reports += added
+            elif case.outcome == "error":
+                self.errors.append(f"{group_name}/{case.id}: {case.error}")
         self.group_outcomes[group_name] = group
         kind = str(group.type)
-        self.pass_counts[kind] = self.pass_counts.get(kind, 0) + sum(report.outcome == "passed" for report in added)
-        self.total_counts[kind] = self.total_counts.get(kind, 0) + len(added)
+        self.pass_counts[kind] = self.pass_counts.get(kind, 0) + passed
+        self.total_counts[kind] = self.total_counts.get(kind, 0) + len(group.results)
 
     def save(self, directory: str | Path) -> None:
         """Write `evaluation.json` and `reports.parquet` into `directory`, each of them at once or not at all.
@@ -123,12 +142,22 @@ class CorrectnessResults(BaseModel):
         return load_results(cls, Path(directory), with_reports=with_reports)
 
 
-def _score(report: VerifierReport) -> float:
-    return 0.0 if report.outcome == "error" else report.calculate_score()
+@dataclass(frozen=True, slots=True)
+class CaseDigest:
+    """What the summary needs to know of a case."""
+
+    id: str
+    outcome: str | None
+    score: float
+    error: str = ""
 
 
-def _first_line(error: str | None) -> str:
-    return error.partition("\n")[0] if error else "it could not be judged"
+def digest_of(report: VerifierReport) -> CaseDigest:
+    """The digest of a report; a case in error scores 0."""
+    if report.outcome == "error":
+        line = report.error.partition("\n")[0] if report.error else "it could not be judged"
+        return CaseDigest(report.id, report.outcome, 0.0, line)
+    return CaseDigest(report.id, report.outcome, report.calculate_score())
 
 
 def _free_id(name: str, taken: dict[str, float], repeated: dict[str, int]) -> str:

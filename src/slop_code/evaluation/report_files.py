@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -39,13 +39,18 @@ _VERSION_KEY = b"slop_code.format_version"
 _SUMMARY_KEY = b"slop_code.evaluation"
 
 
-def save_results(results: CorrectnessResults, directory: Path) -> None:
-    """Write both files of `results`, and remove the journal of the run, which they replace."""
+def save_results(
+    results: CorrectnessResults, directory: Path, rows: Callable[[], Iterable[dict[str, Any]]] | None = None
+) -> None:
+    """Write both files of `results`, and remove the journal of the run, which they replace.
+
+    `rows` gives the rows of the reports, if they are not in the results.
+    """
     summary = written_summary(results)
     text = json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     replace_files(
         {
-            directory / REPORTS: lambda file: _write_reports(results, summary, file),
+            directory / REPORTS: lambda file: _write_reports(results, summary, file, rows),
             directory / SUMMARY: lambda file: _write_text(text, file),
         }
     )
@@ -94,18 +99,24 @@ def _write_text(text: str, file: BinaryIO) -> None:
     file.write(text.encode(errors="backslashreplace"))
 
 
-def _write_reports(results: CorrectnessResults, summary: dict[str, Any], file: BinaryIO) -> None:
+def _write_reports(
+    results: CorrectnessResults,
+    summary: dict[str, Any],
+    file: BinaryIO,
+    stored: Callable[[], Iterable[dict[str, Any]]] | None,
+) -> None:
     import pyarrow  # type: ignore[import-untyped]
     import pyarrow.parquet  # type: ignore[import-untyped]
 
     metadata = {_VERSION_KEY: str(summary["format_version"]), _SUMMARY_KEY: json.dumps(summary)}
     schema = _schema().with_metadata(metadata)
     with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for rows in _row_groups(results):
+        given = stored() if stored is not None else (report.to_parquet_row() for report in results.reports)
+        for rows in _row_groups(results, given):
             writer.write_batch(pyarrow.RecordBatch.from_pylist(rows, schema=schema))
 
 
-def _row_groups(results: CorrectnessResults) -> Iterator[list[dict[str, Any]]]:
+def _row_groups(results: CorrectnessResults, given: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     common = {
         "problem": results.problem_name,
         "checkpoint": results.name,
@@ -114,8 +125,7 @@ def _row_groups(results: CorrectnessResults) -> Iterator[list[dict[str, Any]]]:
     }
     rows: list[dict[str, Any]] = []
     text = 0
-    for report in results.reports:
-        row = report.to_parquet_row()
+    for row in given:
         rows.append({**common, **_encodable(row)})
         text += sum(len(line["actual"]) + len(line["expected"]) + len(line["diff"]) for line in row["results"])
         if len(rows) == ROW_GROUP_ROWS or text > ROW_GROUP_TEXT:

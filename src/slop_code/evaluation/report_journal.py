@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -27,7 +28,7 @@ from slop_code.paths import shown_path
 from slop_code.validation import first_reason
 
 if TYPE_CHECKING:
-    from slop_code.evaluation.report import CorrectnessResults
+    from slop_code.evaluation.report import CaseDigest, CorrectnessResults
 
     Results = TypeVar("Results", bound=CorrectnessResults)
 
@@ -45,7 +46,8 @@ class ReportWriter:
         self._results = results
         self._lock = threading.Lock()
         self._numbers: dict[int, tuple[int, VerifierReport]] = {}
-        self._next = 0
+        self._places = array("Q")
+        self._order = array("Q")
         head = {"evaluation": {**written_summary(results), "complete": False}}
         replace_files({self._path: lambda file: _write(head, file)})
         self._handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
@@ -55,6 +57,25 @@ class ReportWriter:
         """Keep the report of a case as soon as it is finished; `weight` is its group's."""
         with self._lock:
             self._add(report, weight)
+
+    def add_and_forget(self, report: VerifierReport, weight: float = 1.0) -> int:
+        """The same for a report that nobody holds in memory; gives its number, for `add_group_digests`."""
+        with self._lock:
+            return self._write_case(report, weight)
+
+    def add_group_digests(
+        self,
+        group_name: str,
+        group_type: str,
+        duration: float,
+        cases: Sequence[tuple[int, CaseDigest]],
+        weight: float = 1.0,
+    ) -> None:
+        """Add a finished group to the results, of whose cases only the numbers and digests are at hand."""
+        with self._lock:
+            digests = (digest for _, digest in cases)
+            self._results.add_group_digests(group_name, group_type, duration, digests, weight)
+            self._end_group(group_name, group_type, duration, [number for number, _ in cases], weight)
 
     def add_group_report(
         self,
@@ -71,15 +92,14 @@ class ReportWriter:
             cases = [self._add(report, weight) for report in added]
             for report in added:
                 del self._numbers[id(report)]
-            line = {"group": group_name, "type": group_type, "duration": duration, "weight": weight, "cases": cases}
-            self._append(line)
-            # A power cut may cost a group that is not finished; syncing every case would cost more than most cases.
-            os.fsync(self._handle)
+            self._end_group(group_name, group_type, duration, cases, weight)
 
     def finish(self) -> None:
         """Save the results, which removes the journal."""
+        from slop_code.evaluation.report_files import save_results
+
         self.close()
-        self._results.save(self._directory)
+        save_results(self._results, self._directory, self._rows)
 
     def close(self) -> None:
         """Stop writing; the journal stays."""
@@ -101,10 +121,28 @@ class ReportWriter:
 
     def _add(self, report: VerifierReport, weight: float) -> int:
         if id(report) not in self._numbers:
-            self._append({"case": self._next, "weight": weight, "report": report.to_parquet_row()})
-            self._numbers[id(report)] = (self._next, report)
-            self._next += 1
+            self._numbers[id(report)] = (self._write_case(report, weight), report)
         return self._numbers[id(report)][0]
+
+    def _write_case(self, report: VerifierReport, weight: float) -> int:
+        number, place = len(self._places), self._size
+        self._append({"case": number, "weight": weight, "report": report.to_parquet_row()})
+        self._places.append(place)
+        return number
+
+    def _end_group(self, name: str, kind: str, duration: float, cases: list[int], weight: float) -> None:
+        self._append({"group": name, "type": kind, "duration": duration, "weight": weight, "cases": cases})
+        self._order.extend(cases)
+        # A power cut may cost a group that is not finished; syncing every case would cost more than most cases.
+        os.fsync(self._handle)
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of the finished groups' cases in order, from the journal."""
+        with self._path.open("rb") as journal:
+            for number in self._order:
+                journal.seek(self._places[number])
+                row: dict[str, Any] = json.loads(journal.readline())["report"]
+                yield row
 
     def _append(self, line: dict[str, Any]) -> None:
         data = memoryview(_encoded(line))

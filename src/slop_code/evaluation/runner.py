@@ -6,48 +6,39 @@ verifier's or a store's exception its case, a loader's the rest of its group; wh
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from slop_code.evaluation.adapters.api import APIAdapterConfig
-from slop_code.evaluation.adapters.api_running import APIAdapter
 from slop_code.evaluation.adapters.base import AdapterError
-from slop_code.evaluation.adapters.cli_running import CLIAdapter
-from slop_code.evaluation.adapters.models import BaseCase, CaseResult, GroupType
-from slop_code.evaluation.adapters.running import Adapter, Observation
-from slop_code.evaluation.author_code import author_code
+from slop_code.evaluation.adapters.models import BaseCase, CaseResult
+from slop_code.evaluation.adapters.running import Adapter
+from slop_code.evaluation.author_process import BenchHandle
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
-from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
-from slop_code.evaluation.loaders.initialization import author_folder
+from slop_code.evaluation.group_run import GroupRun, Surroundings
+from slop_code.evaluation.judging import error_report, judge, update_store
+from slop_code.evaluation.lanes import Lanes
+from slop_code.evaluation.ledger import Ledger
+from slop_code.evaluation.listening import Listener, RunInterrupted, RunLabel, RunOptions, Selection
 from slop_code.evaluation.loaders.initialization import initialize_loader as initialize_loader
-from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError, NoOpStore
 from slop_code.evaluation.masking import masked, masked_report
 from slop_code.evaluation.report import CorrectnessResults, ReportWriter
-from slop_code.evaluation.verifiers.calling import call_verifier
-from slop_code.evaluation.verifiers.initialization import initialize_verifier, verifier_folder
-from slop_code.evaluation.verifiers.models import VerifierError, VerifierReport
+from slop_code.evaluation.scheduler import WorkerPool
+from slop_code.evaluation.timings import recall_times, remember_times
+from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.assets import Assets, UnknownAssetError
-from slop_code.execution.driver import Driver, open_driver
-from slop_code.execution.environment import EnvironmentSpec
+from slop_code.execution.driver import open_driver
+from slop_code.execution.environment import EnvironmentSpec, LocalEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.file_ops import InputFileError
 from slop_code.execution.image import Image
-from slop_code.execution.session import Session
 from slop_code.logging import get_logger
-
-OnReport = Callable[[GroupConfig, VerifierReport], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which groups and cases are wanted; everything by default."""
-
-    group: Callable[[GroupConfig], bool] = field(default=lambda _: True)
-    case: Callable[[GroupConfig, BaseCase], bool] = field(default=lambda _group, _case: True)
 
 
 def run_checkpoint(
@@ -57,32 +48,39 @@ def run_checkpoint(
     env_spec: EnvironmentSpec,
     *,
     selection: Selection | None = None,
-    on_report: OnReport | None = None,
+    options: RunOptions | None = None,
+    listener: Listener | None = None,
     output_dir: str | Path | None = None,
+    keep_reports: bool = True,
+    pool: WorkerPool | None = None,
 ) -> CorrectnessResults:
     """Evaluate a submission on one checkpoint.
 
     With `output_dir` each finished case is on disk at once, and `evaluation.json` and `reports.parquet` are at the end.
+    With `keep_reports=False` they are only there: `results.reports` stays empty, and memory is flat.
+    Several calls, each in a thread of its own, may share a `pool`; without one the call makes its own.
 
     Raises:
         ExecutionError: the submission cannot be prepared, or the environment cannot be used. Nothing was judged.
         VerifierError: the problem's verifier cannot be made.
+        RunInterrupted: Ctrl-C, or the pool was stopped; it has the results so far, and nothing is left running.
     """
-    runner = CheckpointRunner(
-        Path(submission_path), problem, checkpoint, env_spec, selection or Selection(), on_report, output_dir
-    )
-    return runner.run()
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What every group of a run needs; a loader that could not be made is an error of each of them."""
-
-    loader: GroupLoader | LoaderError
-    verifier: Any
-    driver: Driver
-    image: Image
-    assets: Assets
+    options = options or RunOptions()
+    with ExitStack() as stack:
+        crew = pool or stack.enter_context(WorkerPool(options.jobs))
+        runner = CheckpointRunner(
+            Path(submission_path),
+            problem,
+            checkpoint,
+            env_spec,
+            selection or Selection(),
+            options,
+            listener or Listener(),
+            output_dir,
+            crew,
+            keep_reports=keep_reports or output_dir is None,
+        )
+        return runner.run()
 
 
 class CheckpointRunner:
@@ -95,129 +93,186 @@ class CheckpointRunner:
         checkpoint: CheckpointConfig,
         env_spec: EnvironmentSpec,
         selection: Selection,
-        on_report: OnReport | None = None,
-        output_dir: str | Path | None = None,
+        options: RunOptions,
+        listener: Listener,
+        output_dir: str | Path | None,
+        pool: WorkerPool,
+        *,
+        keep_reports: bool = True,
     ) -> None:
         self.submission_path = submission_path
         self.problem = problem
         self.checkpoint = checkpoint
         self.env_spec = env_spec
         self.selection = selection
-        self.on_report = on_report or (lambda _group, _report: None)
+        self.options = options
+        self.listener = listener
         self.output_dir = output_dir
+        self.pool = pool
+        self.keep_reports = keep_reports
+        self.label = RunLabel(problem.name, checkpoint.name, str(submission_path))
+        self.results = CorrectnessResults(
+            problem_name=problem.name,
+            problem_version=problem.version,
+            name=checkpoint.name,
+            version=checkpoint.version,
+        )
+        self._secrets = env_spec.passed_secrets()
+        self._stopping = threading.Event()
+        self._lanes: Lanes | None = None
+        self._running: set[GroupRun] = set()
+        self._lock = threading.Lock()
 
     def run(self) -> CorrectnessResults:
         """Prepare the submission and run every selected group."""
         started = time.monotonic()
-        results = CorrectnessResults(
-            problem_name=self.problem.name,
-            problem_version=self.problem.version,
-            name=self.checkpoint.name,
-            version=self.checkpoint.version,
-        )
-        verifier = initialize_verifier(self.problem, self.checkpoint)
-        with ExitStack() as stack:
-            driver = open_driver(self.env_spec)
-            stack.callback(driver.close)
-            image = driver.prepare(self.submission_path)
-            stack.callback(image.close)
-            self._note_preparation(image, results)
-            assets = _copy_assets(self.problem)
-            stack.callback(assets.close)
-            prepared = _Prepared(self._make_loader(), verifier, driver, image, assets)
-            writer = stack.enter_context(ReportWriter(self.output_dir, results)) if self.output_dir else None
-            for group in self.checkpoint.groups.values():
-                if self.selection.group(group):
-                    self._run_group(group, prepared, writer or results)
-            results.duration = time.monotonic() - started
-        return results
+        groups = [group for group in self.checkpoint.groups.values() if self.selection.has_group(group.name)]
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(self.pool.when_stopped(self._stop))
+                bench = self.pool.nursery.bench(self.problem, self.checkpoint, self.selection)
+                stack.callback(bench.close)
+                lanes = self._lanes = self._prepare(stack)
+                writer = stack.enter_context(ReportWriter(self.output_dir, self.results)) if self.output_dir else None
+                ledger = Ledger(self.results, groups, writer, keep_reports=self.keep_reports)
+                try:
+                    self._run_groups(groups, self._surroundings(bench, lanes, ledger), ledger)
+                finally:
+                    if self._stopping.is_set():
+                        ledger.break_off()
+                    self.results.duration = time.monotonic() - started
+                remember_times(self.problem, self.checkpoint, ledger.times)
+        except KeyboardInterrupt:
+            raise RunInterrupted(self.results) from None
+        self._tell(self.listener.run_ended, self.label, self.results)
+        return self.results
 
-    def _note_preparation(self, image: Image, results: CorrectnessResults) -> None:
-        results.environment = self.env_spec.name or self.env_spec.type
-        results.python = image.preparation.python
-        results.setup_failures = [
-            masked(f"{step.command} (exit code {step.status})\n{step.output.rstrip()}", self.env_spec.passed_secrets())
+    def _prepare(self, stack: ExitStack) -> Lanes:
+        driver = open_driver(self.env_spec)
+        stack.callback(driver.close)
+        began = time.monotonic()
+        self._tell(self.listener.preparing, self.label)
+        with self.pool.sharing():
+            image = driver.prepare(self.submission_path)
+        stack.callback(image.close)
+        self._tell(self.listener.prepared, self.label, time.monotonic() - began, image.reused)
+        self._note_preparation(image)
+        assets = _copy_assets(self.problem)
+        stack.callback(assets.close)
+        lanes = Lanes(self.problem, self.checkpoint, self.env_spec, driver, image, assets)
+        stack.callback(lanes.close)
+        return lanes
+
+    def _note_preparation(self, image: Image) -> None:
+        self.results.environment = self.env_spec.name or self.env_spec.type
+        self.results.python = image.preparation.python
+        self.results.setup_failures = [
+            masked(f"{step.command} (exit code {step.status})\n{step.output.rstrip()}", self._secrets)
             for step in image.preparation.steps
             if step.status != 0
         ]
-        for failure in results.setup_failures:
+        for failure in self.results.setup_failures:
             get_logger(__name__).warning(f"A setup command failed: {failure}")
 
-    def _make_loader(self) -> GroupLoader | LoaderError:
-        try:
-            return initialize_loader(self.problem, self.checkpoint)
-        except LoaderError as error:
-            return error
+    def _surroundings(self, bench: BenchHandle, lanes: Lanes, ledger: Ledger) -> Surroundings:
+        def finished(group: GroupConfig, report: VerifierReport) -> None:
+            report = masked_report(report, self._secrets)
+            ledger.add(group, report)
+            self._tell(self.listener.case_finished, self.label, report)
+            if self.options.fail_fast and report.outcome != "passed":
+                self._stop()
 
-    def _run_group(self, group: GroupConfig, prepared: _Prepared, results: CorrectnessResults | ReportWriter) -> None:
-        started = time.monotonic()
-        reports: list[VerifierReport] = []
-        secrets = self.env_spec.passed_secrets()
-        for report in self._group_reports(group, prepared):
-            report = masked_report(report, secrets)
-            reports.append(report)
-            if isinstance(results, ReportWriter):
-                results.add(report, group.weight)
-            self.on_report(group, report)
-        results.add_group_report(group.name, group.type, time.monotonic() - started, reports, weight=group.weight)
-
-    def _group_reports(self, group: GroupConfig, prepared: _Prepared) -> Iterator[VerifierReport]:
-        try:
-            if isinstance(prepared.loader, LoaderError):
-                raise prepared.loader
-            store = make_store(prepared.loader, self.problem, self.checkpoint)
-            session = prepared.driver.session(prepared.image, prepared.assets.folder)
-        except (LoaderError, ExecutionError) as error:
-            yield self._lost_group(group, error)
-            return
-        try:
-            session.restore()
-            adapter = make_adapter(self.problem, self.checkpoint, self.env_spec, session, prepared.assets)
-            cases = iterate_cases(prepared.loader, self.problem, self.checkpoint, group, store)
-            try:
-                yield from self._case_reports(group, cases, store, prepared.verifier, adapter)
-            finally:
-                adapter.close()
-        except (LoaderError, ExecutionError) as error:
-            yield self._lost_group(group, error)
-        finally:
-            session.close()
-
-    def _case_reports(
-        self,
-        group: GroupConfig,
-        cases: Iterator[tuple[BaseCase, CaseResult]],
-        store: Any,
-        verifier: Any,
-        adapter: Adapter,
-    ) -> Iterator[VerifierReport]:
-        by_itself = isinstance(adapter, CLIAdapter) and group.isolated
-        independent = by_itself and type(store) is NoOpStore
-        fresh = True
-        for case, expected in cases:
-            wanted = self.selection.case(group, case)
-            if independent and not wanted:
-                continue
-            if (case.reset or by_itself) and not fresh:
-                adapter.reset()
-            fresh = False
-            report = run_case(case, expected, adapter, verifier, self.problem, self.checkpoint, store)
-            # Cases before a wanted one had to run for the state that they leave.
-            if wanted:
-                yield report
-
-    def _lost_group(self, group: GroupConfig, error: LoaderError | ExecutionError) -> VerifierReport:
-        """What stands for the cases that a broken loader did not give, or that could not be run any more."""
-        return VerifierReport(
-            id="(loader)" if isinstance(error, LoaderError) else "(environment)",
-            group=group.name,
-            type=group.type,
-            duration=0.0,
-            results={},
-            error=str(error),
-            original_checkpoint=group.original_checkpoint,
-            original_group=group.original_group,
+        return Surroundings(
+            pool=self.pool,
+            bench=bench,
+            lanes=lanes,
+            options=self.options,
+            times=recall_times(self.problem, self.checkpoint),
+            stopping=self._stopping,
+            is_cli=not isinstance(self.problem.adapter, APIAdapterConfig),
+            selects_cases=self.selection.only is not None or self.selection.cases != ("*",),
+            started=lambda group, case: self._tell(self.listener.case_started, self.label, group.name, case),
+            counted=lambda group, cases, complete: self._tell(
+                self.listener.enumerated, self.label, group.name, cases, complete
+            ),
+            finished=finished,
         )
+
+    def _run_groups(self, groups: list[GroupConfig], around: Surroundings, ledger: Ledger) -> None:
+        """Run the groups, a few more at a time than there are workers, in threads of their own."""
+        waiting = deque(groups)
+        failures: list[BaseException] = []
+        ended = threading.Semaphore(0)
+
+        def work() -> None:
+            try:
+                while not self._stopping.is_set():
+                    try:
+                        group = waiting.popleft()
+                    except IndexError:
+                        break
+                    self._run_group(group, around, ledger)
+            except BaseException as error:  # noqa: BLE001  # raised again where the caller can see it
+                failures.append(error)
+                self._stop()
+            finally:
+                ended.release()
+
+        count = min(len(groups), self.pool.jobs + 2)
+        threads = [threading.Thread(target=work, name=f"group {number + 1}", daemon=True) for number in range(count)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in threads:
+                ended.acquire()
+        except KeyboardInterrupt:
+            self._stop()
+            raise
+        finally:
+            for thread in threads:
+                thread.join()
+        if failures:
+            raise failures[0]
+        if self.pool.stopped.is_set():
+            raise KeyboardInterrupt
+
+    def _run_group(self, group: GroupConfig, around: Surroundings, ledger: Ledger) -> None:
+        run = GroupRun(around, group, exclusive=self._is_exclusive(group))
+        with self._lock:
+            self._running.add(run)
+        try:
+            with self._fixed_port():
+                ledger.begin_group(group)
+                run.run()
+        finally:
+            with self._lock:
+                self._running.discard(run)
+        if not self._stopping.is_set():
+            ledger.end_group(group)
+
+    def _is_exclusive(self, group: GroupConfig) -> bool:
+        marked = self.problem.exclusive or self.checkpoint.exclusive or group.exclusive
+        return marked or any(fnmatchcase(group.name, glob) for glob in self.options.exclusive)
+
+    def _fixed_port(self) -> AbstractContextManager[object]:
+        """Only one server at a time can have a port of this machine; elsewhere each has a network of its own."""
+        port = self.problem.adapter.port if isinstance(self.problem.adapter, APIAdapterConfig) else None
+        shared = port is not None and isinstance(self.env_spec, LocalEnvironmentSpec)
+        return self.pool.port(port) if shared and port is not None else nullcontext()
+
+    def _stop(self) -> None:
+        """End what is running, and start nothing more."""
+        self._stopping.set()
+        if self._lanes is not None:
+            self._lanes.close()
+        with self._lock:
+            running = list(self._running)
+        for run in running:
+            run.wake()
+
+    def _tell(self, method: Callable[..., None], *facts: Any) -> None:
+        with self.pool.telling:
+            method(*facts)
 
 
 def run_case(
@@ -229,96 +284,17 @@ def run_case(
     checkpoint: CheckpointConfig,
     store: Any = None,
 ) -> VerifierReport:
-    """Run, judge and report one case. Never raises for what submission, verifier or store do."""
+    """Run, judge and report one case, all in this process. Never raises for what submission, verifier or store do."""
     try:
         observation = adapter.run(case, expected)
         report = judge(case, expected, observation, verifier, problem)
     except (AdapterError, InputFileError, UnknownAssetError, ExecutionError) as error:
-        return _error_report(case, str(error))
+        return error_report(case, str(error))
     except Exception as error:  # noqa: BLE001  # whatever it is, it costs this case and not the others
-        return _error_report(case, f"slop-code itself failed on this case: {type(error).__name__}: {error}")
-    trouble = _update_store(store, case, observation, expected, problem, checkpoint)
-    if trouble is not None:
-        report = report.model_copy(update={"error": trouble, "outcome": "error"})
-    return report
-
-
-def judge(
-    case: BaseCase, expected: CaseResult, observation: Observation, verifier: Any, problem: ProblemConfig
-) -> VerifierReport:
-    """The report on what was observed of a case."""
-    started = time.monotonic()
-    actual = observation.result
-    usage: dict[str, Any] = {
-        "run_s": observation.run_s,
-        "cpu_s": observation.cpu_s,
-        "peak_memory": observation.peak_memory,
-        "output_cut": observation.cut,
-        "attempts": observation.attempts,
-    }
-    try:
-        if actual.adapter_error:
-            raise VerifierError(f"the case could not be put to the submission: {actual.stderr}")
-        raw = call_verifier(
-            verifier,
-            verifier_folder(problem),
-            group_name=case.group,
-            case_name=case.id,
-            actual=actual,
-            expected=expected,
-        )
-        report = VerifierReport.from_verifier_result(case, time.monotonic() - started, actual, expected, raw)
-    except VerifierError as error:
-        report = VerifierReport.from_verifier_result(case, time.monotonic() - started, actual, expected, {})
-        usage |= {"error": str(error), "outcome": "error"}
-    usage["warnings"] = [*observation.warnings, *report.warnings]
-    return report.model_copy(update=usage)
-
-
-def make_adapter(
-    problem: ProblemConfig, checkpoint: CheckpointConfig, spec: EnvironmentSpec, session: Session, assets: Assets
-) -> Adapter:
-    """The adapter of a problem, for one group's session."""
-    command = spec.get_command(problem.entry_file)
-    config = problem.adapter
-    if isinstance(config, APIAdapterConfig):
-        return APIAdapter(session, assets, config.tracked_files, checkpoint.env, command, config)
-    return CLIAdapter(session, assets, config.tracked_files, checkpoint.env, command)
-
-
-def _update_store(
-    store: Any,
-    case: BaseCase,
-    observation: Observation,
-    expected: CaseResult,
-    problem: ProblemConfig,
-    checkpoint: CheckpointConfig,
-) -> str | None:
+        return error_report(case, f"slop-code itself failed on this case: {type(error).__name__}: {error}")
     if store is None:
-        return None
-    folder = author_folder(problem, checkpoint)
-    try:
-        with author_code(folder):
-            store.update(case, observation.result, expected)
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException as error:  # noqa: BLE001  # whatever an author's store raises costs its case
-        place = folder.place_of(error) if folder else f"{type(error).__name__}: {error}"
-        return f"the store's update raised: {place}"
-    return None
-
-
-def _error_report(case: BaseCase, text: str) -> VerifierReport:
-    return VerifierReport(
-        id=case.id,
-        group=case.group,
-        type=case.group_type or GroupType.CORE,
-        duration=0.0,
-        results={},
-        error=text,
-        original_checkpoint=case.original_checkpoint,
-        original_group=case.original_group,
-    )
+        return report
+    return update_store(report, store, case, observation, expected, problem, checkpoint)
 
 
 def _copy_assets(problem: ProblemConfig) -> Assets:

@@ -1,0 +1,348 @@
+"""Authors' code in processes of its own: whatever it does to its process, the run goes on.
+
+    evaluator ── nursery          forked at the start, while the evaluator has no threads; forks a bench when asked
+                   └─ bench       one per checkpoint: imports the scripts, makes loader and verifier; forks desks
+                        └─ desk   one per group: hands out cases, judges results (see `desk`)
+
+Every group finds loader and verifier as they were made, whatever runs beside it, so the order in which groups run
+cannot be told from their results. A desk that hangs in a step that Python cannot interrupt is killed, and so is
+everything that it started. All of them end when the evaluator does, however that comes about.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import os
+import pickle
+import re
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+from slop_code.errors import SlopCodeError
+from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.channel import Channel, ChannelClosed
+from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
+from slop_code.evaluation.desk import Bench, Desk, Handful
+from slop_code.evaluation.listening import Selection
+from slop_code.evaluation.loaders.initialization import initialize_loader
+from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError
+from slop_code.evaluation.verifiers import calling
+from slop_code.evaluation.verifiers.initialization import initialize_verifier
+from slop_code.evaluation.verifiers.models import VerifierError, VerifierReport
+from slop_code.paths import shown_path
+
+LOADER_PATIENCE_S = 300.0
+"""How long a loader may take for its next case, and a script for its import."""
+_GRACE_S = 5.0
+_PR_SET_PDEATHSIG = 1
+_SHOW_TRACE = signal.SIGUSR2
+
+
+class DeskError(SlopCodeError):
+    """A question to a desk has no answer; the desk can be asked others."""
+
+
+class DeskLostError(DeskError):
+    """The author's code took its process with it, or had to be killed; the text says what is known."""
+
+
+class Nursery:
+    """The evaluator's handle on its author processes. Make it before any thread; `close` it at the end."""
+
+    def __init__(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        ours, theirs = Channel.pair()
+        self._pid = _fork_child(lambda: _serve_nursery(theirs), [ours])
+        theirs.close_copy()
+        self._channel = ours
+        self._sending = threading.Lock()
+        self._open = True
+
+    def bench(self, problem: ProblemConfig, checkpoint: CheckpointConfig, selection: Selection) -> BenchHandle:
+        """Have loader and verifier of a checkpoint made.
+
+        Raises:
+            VerifierError: the verifier cannot be made.
+        """
+        ours, theirs = Channel.pair()
+        with self._sending:
+            self._channel.send((problem, checkpoint, selection), [theirs.fileno()])
+        theirs.close_copy()
+        try:
+            trouble = ours.receive(LOADER_PATIENCE_S)
+        except TimeoutError:
+            ours.close()
+            raise VerifierError(f"importing the problem's scripts took more than {LOADER_PATIENCE_S:g} s") from None
+        except ChannelClosed:
+            ours.close()
+            raise VerifierError("one of the problem's scripts ended its process while it was imported") from None
+        if trouble is not None:
+            ours.close()
+            raise VerifierError(trouble)
+        return BenchHandle(ours, problem.path)
+
+    def close(self) -> None:
+        """End all of them. May be called twice."""
+        if self._open:
+            self._open = False
+            self._channel.close()
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._pid, 0)
+
+
+class BenchHandle:
+    """The evaluator's handle on one checkpoint's author code; any thread may use it."""
+
+    def __init__(self, channel: Channel, folder: Path) -> None:
+        self._channel = channel
+        self._sending = threading.Lock()
+        self._folder = folder
+
+    def desk(self, group: GroupConfig) -> DeskHandle:
+        """A new desk for a group.
+
+        Raises:
+            LoaderError: there is no loader, or its store cannot be made.
+            DeskLostError: the author's code ended its process.
+        """
+        ours, theirs = Channel.pair()
+        trace, trace_in = os.pipe()
+        try:
+            try:
+                with self._sending:
+                    self._channel.send(group, [theirs.fileno(), trace_in])
+            finally:
+                theirs.close_copy()
+                os.close(trace_in)
+            return DeskHandle(ours, trace, self._folder)
+        except ChannelClosed:
+            ours.close()
+            os.close(trace)
+            raise DeskLostError("the author's code ended its process") from None
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+class DeskHandle:
+    """The evaluator's handle on one desk; see `desk.Desk`. For one thread at a time."""
+
+    def __init__(self, channel: Channel, trace: int, folder: Path) -> None:
+        self._channel = channel
+        self._trace = trace
+        self._folder = folder
+        self._process: int | None = None
+        self._pid = 0
+        try:
+            self._pid = self._answer("the loader", LOADER_PATIENCE_S)
+            with contextlib.suppress(ProcessLookupError):
+                self._process = os.pidfd_open(self._pid)
+            self.independent, self.keeps_store = self._answer("the loader", LOADER_PATIENCE_S)
+        except BaseException:
+            self.close()
+            raise
+
+    def take(self, count: int) -> Handful:
+        """The next cases."""
+        handful: Handful = self._ask("the loader", LOADER_PATIENCE_S, "take", count)
+        return handful
+
+    def judge(self, position: int, observation: Observation, *, is_last: bool = True) -> VerifierReport:
+        """The report on a case's result."""
+        patience = calling.TIME_LIMIT_S + _GRACE_S
+        report: VerifierReport = self._ask("the verifier", patience, "judge", position, observation, is_last)
+        return report
+
+    def last_wanted(self) -> int:
+        """The position of the last case that is wanted, or -1; the desk has no more cases then."""
+        last: int = self._ask("the loader", LOADER_PATIENCE_S, "last_wanted")
+        return last
+
+    def drop(self, position: int) -> None:
+        """The case will have no result."""
+        self._ask("the loader", LOADER_PATIENCE_S, "drop", position)
+
+    def close(self) -> None:
+        """End the desk. May be called twice."""
+        self._channel.close()
+        for descriptor in (self._process, self._trace):
+            if descriptor is not None and descriptor >= 0:
+                os.close(descriptor)
+        self._process, self._trace = None, -1
+
+    def _ask(self, who: str, patience: float, *request: Any) -> Any:
+        try:
+            self._channel.send(request)
+        except ChannelClosed:
+            raise self._gone(who) from None
+        return self._answer(who, patience)
+
+    def _answer(self, who: str, patience: float) -> Any:
+        try:
+            kind, value = self._channel.receive(patience)
+        except TimeoutError:
+            place = self._where()
+            self._kill()
+            limit = patience - _GRACE_S if who == "the verifier" else patience
+            raise DeskLostError(
+                f"{who} was ended: {place}still running after {limit:g} s, in a step that only ends with its process"
+            ) from None
+        except ChannelClosed:
+            raise self._gone(who) from None
+        if kind == "loader error":
+            raise LoaderError(value)
+        if kind == "failed":
+            raise DeskError(value)
+        return value
+
+    def _gone(self, who: str) -> DeskLostError:
+        return DeskLostError(f"{who} ended its own process (os._exit, a signal or a crash of a C extension)")
+
+    def _where(self) -> str:
+        """The last line of the author's code that is being executed in there, however deep in C it is."""
+        if self._process is None:
+            return ""
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(self._process, _SHOW_TRACE)
+        text = b""
+        while select.select([self._trace], [], [], 0.3)[0]:
+            part = os.read(self._trace, 1 << 16)
+            if not part:
+                break
+            text += part
+        for file, line in re.findall(r'File "(.*?)", line (\d+)', text.decode("utf-8", "replace")):
+            if Path(file).is_relative_to(self._folder):
+                return f"{shown_path(file)}:{line}: "
+        return ""
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            with contextlib.suppress(OSError):
+                # Its group is its own: what the author's code started goes too.
+                os.killpg(self._pid, signal.SIGKILL)
+
+
+def _fork_child(serve: Callable[[], NoReturn], others: list[Channel]) -> int:
+    """Fork a process that serves, without what belongs to its parent, and dies with it."""
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+        for channel in others:
+            channel.close_copy()
+        serve()
+    except BaseException as error:  # noqa: BLE001  # nothing may run on in what is a copy of the evaluator
+        with contextlib.suppress(Exception):
+            os.write(2, f"slop-code: an author process failed: {type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(1)
+
+
+def _serve_nursery(channel: Channel) -> NoReturn:
+    signal.set_wakeup_fd(-1)
+    # Ctrl-C reaches every process of the terminal, and it is the evaluator that decides what then happens.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # What authors' code, or a process that it starts, writes to descriptor 1 is for people.
+    with contextlib.suppress(OSError):
+        os.dup2(2, 1)
+
+    def serve_bench(message: Any, descriptors: list[int]) -> NoReturn:
+        _serve_bench(Channel.from_descriptor(descriptors[0]), *message)
+
+    _fork_on_demand(channel, serve_bench)
+
+
+def _serve_bench(
+    channel: Channel, problem: ProblemConfig, checkpoint: CheckpointConfig, selection: Selection
+) -> NoReturn:
+    loader: GroupLoader | LoaderError
+    try:
+        verifier = initialize_verifier(problem, checkpoint)
+    except VerifierError as error:
+        channel.send(str(error))
+        os._exit(0)
+    try:
+        loader = initialize_loader(problem, checkpoint)
+    except LoaderError as error:
+        loader = error
+    bench = Bench(problem, checkpoint, selection, loader, verifier)
+    channel.send(None)
+
+    def serve_desk(group: GroupConfig, descriptors: list[int]) -> NoReturn:
+        _serve_desk(Channel.from_descriptor(descriptors[0]), descriptors[1], bench, group)
+
+    _fork_on_demand(channel, serve_desk)
+
+
+def _fork_on_demand(channel: Channel, serve: Callable[[Any, list[int]], NoReturn]) -> NoReturn:
+    """For every message fork a child that serves it, until the other side is gone."""
+    while True:
+        # Children are not waited for; they themselves have to be able to wait for theirs.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        try:
+            message, descriptors = channel.receive_with_descriptors()
+        except ChannelClosed:
+            os._exit(0)
+
+        def child(message: Any = message, descriptors: list[int] = descriptors) -> NoReturn:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            serve(message, descriptors)
+
+        _fork_child(child, [channel])
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _serve_desk(channel: Channel, trace: int, bench: Bench, group: GroupConfig) -> NoReturn:
+    os.setpgid(0, 0)
+    # Outside the terminal's foreground, reading from it fails instead of stopping the process.
+    signal.signal(signal.SIGTTIN, signal.SIG_IGN)
+    faulthandler.register(_SHOW_TRACE, file=trace, all_threads=True)
+    channel.send(("ok", os.getpid()))
+    desk: Desk | None = None
+
+    def make() -> tuple[bool, bool]:
+        nonlocal desk
+        desk = Desk(bench, group)
+        return desk.independent, desk.keeps_store
+
+    _reply(channel, make)
+    while desk is not None:
+        try:
+            name, *arguments = channel.receive()
+        except ChannelClosed:
+            break
+        _reply(channel, partial(getattr(desk, name), *arguments))
+    # Whatever the author's code has left running ends here, this process included.
+    os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+def _reply(channel: Channel, function: Callable[[], Any]) -> None:
+    try:
+        answer = ("ok", function())
+    except LoaderError as error:
+        answer = ("loader error", str(error))
+    except BaseException as error:  # noqa: BLE001  # whatever it is, it costs this question and not the others
+        answer = ("failed", f"slop-code itself failed on this case: {type(error).__name__}: {error}")
+    try:
+        channel.send(answer)
+    except ChannelClosed:
+        pass
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError, ValueError) as error:
+        channel.send(("failed", f"a value of the case cannot leave the loader's process: {error}"))

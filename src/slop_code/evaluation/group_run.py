@@ -1,0 +1,288 @@
+"""One group of one submission: what its two ways of running (`independent_cases`, `ordered_cases`) have in common."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
+
+from slop_code.evaluation.adapters.base import AdapterError
+from slop_code.evaluation.adapters.models import CaseResult
+from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.author_process import BenchHandle, DeskError, DeskLostError
+from slop_code.evaluation.config.models import GroupConfig
+from slop_code.evaluation.desk import HandedOut, Handful
+from slop_code.evaluation.judging import error_report, lost_group
+from slop_code.evaluation.lanes import Lane, Lanes
+from slop_code.evaluation.listening import RunOptions
+from slop_code.evaluation.loaders.loader_protocol import LoaderError
+from slop_code.evaluation.scheduler import WorkerPool
+from slop_code.evaluation.timings import Times
+from slop_code.evaluation.verifiers.models import VerifierReport
+from slop_code.execution.assets import UnknownAssetError
+from slop_code.execution.errors import ExecutionError
+from slop_code.execution.file_ops import InputFileError
+
+AGAIN_AFTER_TIMEOUT = "it timed out while other cases were running; this is what it did when it was run again, alone"
+_AGAIN_AFTER_FAILURE = "it {} the first time; this is what it did when it was run again, alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the groups of a run share."""
+
+    pool: WorkerPool
+    bench: BenchHandle
+    lanes: Lanes
+    options: RunOptions
+    times: Times
+    stopping: Event
+    is_cli: bool
+    selects_cases: bool
+    started: Callable[[GroupConfig, str], None]
+    counted: Callable[[GroupConfig, int, bool], None]
+    finished: Callable[[GroupConfig, VerifierReport], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What came of running a case: an observation, or why there is none. `lost` if none of the others can run either.
+
+    `company` says whether anything else ran at the same time.
+    """
+
+    handed: HandedOut
+    observation: Observation | None = None
+    error: str = ""
+    lost: bool = False
+    company: bool = False
+
+    @property
+    def timed_out(self) -> bool:
+        return self.observation is not None and self.observation.result.timed_out
+
+
+class GroupRun:
+    """A group that is being run, in a thread of its own. `wake` may be called from any."""
+
+    def __init__(self, around: Surroundings, group: GroupConfig, *, exclusive: bool) -> None:
+        self.around = around
+        self.group = group
+        self.exclusive = exclusive
+        self.arrivals: SimpleQueue[Arrived | None] = SimpleQueue()
+        self._again: dict[int, str] = {}
+        self._known = 0
+
+    def wake(self) -> None:
+        """Have it look whether it should stop."""
+        self.arrivals.put(None)
+
+    def run(self) -> None:
+        """Run the group to its end, or until it should stop."""
+        from slop_code.evaluation.independent_cases import run_independent
+        from slop_code.evaluation.ordered_cases import run_in_order
+
+        try:
+            self.desk = AuthorDesk(self.around.bench, self.group)
+        except (LoaderError, DeskError) as error:
+            self.lose("loader", str(error))
+            return
+        try:
+            if self.desk.independent:
+                run_independent(self)
+            else:
+                run_in_order(self)
+        finally:
+            self.desk.close()
+
+    @property
+    def stops(self) -> bool:
+        return self.around.stopping.is_set()
+
+    def take(self, count: int) -> Handful:
+        """The next cases of the loader."""
+        handful = self.desk.take(count)
+        self._known += sum(handed.wanted for handed in handful.cases)
+        self.around.counted(self.group, self._known, handful.complete)
+        return handful
+
+    def run_on(self, lane: Lane, handed: HandedOut) -> tuple[Arrived, bool]:
+        """Put a case to the submission; also whether the lane can be used again."""
+        try:
+            # What is expected is the desk's business; the files to collect are named by the case.
+            observation = lane.use().run(handed.case, CaseResult())
+            self._keep_workspace(lane, handed)
+        except (AdapterError, InputFileError, UnknownAssetError) as error:
+            return Arrived(handed, error=str(error)), True
+        except ExecutionError as error:
+            return Arrived(handed, error=str(error)), False
+        except Exception as error:  # noqa: BLE001  # whatever it is, it costs this case and not the others
+            text = f"slop-code itself failed on this case: {type(error).__name__}: {error}"
+            return Arrived(handed, error=text), False
+        return Arrived(handed, observation), True
+
+    def runs_again_after_timeout(self, arrival: Arrived) -> bool:
+        """Whether the case has to be run again, alone, before it is judged."""
+        if not arrival.timed_out or not arrival.company or arrival.handed.position in self._again:
+            return False
+        self._again[arrival.handed.position] = AGAIN_AFTER_TIMEOUT
+        return True
+
+    def judged(self, arrival: Arrived, *, may_return: bool) -> VerifierReport | None:
+        """The report on a case, or None if it has to be run again, alone, first.
+
+        With `may_return` it will be judged here once more in that case, and stays out until then.
+        """
+        position = arrival.handed.position
+        if arrival.observation is None:
+            self.desk.drop(position)
+            return error_report(arrival.handed.case, arrival.error)
+        confirms = self.around.options.confirm_failures and position not in self._again
+        report = self.desk.judge(arrival.handed, arrival.observation, is_last=not (confirms and may_return))
+        if confirms and report.outcome in {"failed", "timed out"}:
+            self._again[position] = _AGAIN_AFTER_FAILURE.format(report.outcome)
+            return None
+        if confirms and may_return:
+            self.desk.drop(position)
+        if position in self._again:
+            update = {"attempts": report.attempts + 1, "warnings": [self._again[position], *report.warnings]}
+            report = report.model_copy(update=update)
+        return report
+
+    def report(self, report: VerifierReport) -> None:
+        """A case is through."""
+        if report.outcome == "passed" and self.around.options.keep_workspaces is not None:
+            shutil.rmtree(self._kept(report.id), ignore_errors=True)
+        self.around.finished(self.group, report)
+
+    def lose(self, who: str, text: str) -> None:
+        """The rest of the group cannot be run."""
+        self.around.finished(self.group, lost_group(self.group, who, text))
+
+    def _keep_workspace(self, lane: Lane, handed: HandedOut) -> None:
+        if self.around.options.keep_workspaces is not None and handed.wanted:
+            place = self._kept(handed.case.id)
+            shutil.rmtree(place, ignore_errors=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                shutil.copytree(lane.session.workspace, place, symlinks=True, ignore=_neither_file_nor_folder)
+            except (OSError, shutil.Error) as error:
+                raise ExecutionError(f"the workspace cannot be kept in {place}: {error}") from error
+
+    def _kept(self, case_id: str) -> Path:
+        folder = self.around.options.keep_workspaces or Path()
+        return folder / _file_name(self.group.name) / _file_name(case_id)
+
+
+class AuthorDesk:
+    """A group's desk, replaced by a new one when the author's code loses it."""
+
+    def __init__(self, bench: BenchHandle, group: GroupConfig) -> None:
+        self._bench = bench
+        self._group = group
+        self._desk = bench.desk(group)
+        self._out: set[int] = set()
+        self._handed = 0
+        self.independent = self._desk.independent
+        self.keeps_store = self._desk.keeps_store
+        self.broken: str | None = None
+        """Why no more can be asked of it."""
+
+    def take(self, count: int) -> Handful:
+        """The next cases; what the loader did to its process is an error like what it raises."""
+        if self.broken is not None:
+            return Handful((), True, self.broken)
+        try:
+            handful = self._desk.take(count)
+        except DeskError as error:
+            return Handful((), True, str(error))
+        for handed in handful.cases:
+            self._out.add(handed.position)
+            self._handed = handed.position + 1
+        return handful
+
+    def judge(self, handed: HandedOut, observation: Observation, *, is_last: bool) -> VerifierReport:
+        """The report on a case; an error, if judging it cost the desk."""
+        if self.broken is not None:
+            return error_report(handed.case, self.broken)
+        try:
+            report = self._desk.judge(handed.position, observation, is_last=is_last)
+        except DeskLostError as error:
+            self._out.discard(handed.position)
+            self._replace(str(error))
+            return error_report(handed.case, str(error))
+        except DeskError as error:
+            self.drop(handed.position)
+            return error_report(handed.case, str(error))
+        if is_last:
+            self._out.discard(handed.position)
+        return report
+
+    def drop(self, position: int) -> None:
+        """The case will have no result."""
+        self._out.discard(position)
+        if self.broken is None:
+            try:
+                self._desk.drop(position)
+            except DeskError as error:
+                self._replace(str(error))
+
+    def last_wanted(self) -> int | None:
+        """The position of the last case that is wanted, or -1; None if only running them can tell."""
+        if self.keeps_store:
+            return None
+        try:
+            desk = self._bench.desk(self._group)
+        except (LoaderError, DeskError):
+            return None
+        try:
+            return desk.last_wanted()
+        except DeskError:
+            return None
+        finally:
+            desk.close()
+
+    def begin_again(self) -> None:
+        """From the first case, with a new store. Raises what opening a desk does."""
+        self._desk.close()
+        self._desk = self._bench.desk(self._group)
+        self._out.clear()
+        self._handed = 0
+        self.broken = None
+
+    def close(self) -> None:
+        self._desk.close()
+
+    def _replace(self, reason: str) -> None:
+        """A new desk that has the same cases out; impossible where a store has seen results."""
+        if self.keeps_store:
+            self.broken = f"the store was lost: {reason}"
+            return
+        out, handed = set(self._out), self._handed
+        try:
+            self.begin_again()
+            while self._handed < handed:
+                again = self._desk.take(handed - self._handed)
+                for item in again.cases:
+                    self._handed = item.position + 1
+                    if item.position not in out:
+                        self._desk.drop(item.position)
+                if again.complete and self._handed < handed:
+                    raise DeskError("the loader did not give the same cases again")
+        except (LoaderError, DeskError) as error:
+            self.broken = str(error)
+        self._out = out
+
+
+def _neither_file_nor_folder(folder: str, names: list[str]) -> list[str]:
+    """Sockets, pipes and devices, which have no content to keep."""
+    paths = {name: Path(folder) / name for name in names}
+    return [name for name, path in paths.items() if not (path.is_symlink() or path.is_file() or path.is_dir())]
+
+
+def _file_name(name: str) -> str:
+    safe = "".join("_" if character in "/\0" else character for character in name)[:200]
+    return safe if safe not in {"", ".", ".."} else f"_{safe}"

@@ -1,0 +1,132 @@
+"""Cases that nobody can tell the order of: many are out at a time, and they are judged in the loader's order."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from slop_code.evaluation.desk import HandedOut
+from slop_code.evaluation.group_run import Arrived, GroupRun
+from slop_code.evaluation.scheduler import Ticket
+from slop_code.execution.errors import ExecutionError
+
+WINDOW = 256
+"""How many cases of a group may be out or waiting to be judged."""
+HELD_BYTES = 64 << 20
+"""How much of results may wait to be judged before no more cases are sent out."""
+_HANDFUL = 16
+
+
+def run_independent(run: GroupRun) -> None:
+    """Run all cases of a group, as many at a time as there are workers."""
+    ticket = run.around.pool.ticket(alone=True) if run.exclusive else None
+    try:
+        _Crowd(run, ticket).run()
+    finally:
+        if ticket is not None:
+            ticket.close()
+
+
+class _Crowd:
+    """The cases that are out, and those that came back before their turn."""
+
+    def __init__(self, run: GroupRun, ticket: Ticket | None) -> None:
+        self._run = run
+        self._ticket = ticket
+        self._turns: deque[int] = deque()
+        self._back: dict[int, Arrived] = {}
+        self._held = 0
+        self._exhausted = False
+        self._trouble: str | None = None
+
+    def run(self) -> None:
+        while not self._run.stops:
+            if self._has_room():
+                self._send_handful()
+            self._collect()
+            if self._turns and self._turns[0] in self._back:
+                if not self._settle(self._back.pop(self._turns[0])):
+                    return
+            elif not self._has_room():
+                if not self._turns:
+                    break
+                self._take_back(self._run.arrivals.get())
+        if self._trouble is not None and not self._run.stops:
+            self._run.lose("loader", self._trouble)
+
+    def _has_room(self) -> bool:
+        """Whether more may be sent out: results that wait for their turn must not pile up."""
+        return not self._exhausted and len(self._turns) < WINDOW and self._held < HELD_BYTES
+
+    def _send_handful(self) -> None:
+        handful = self._run.take(_HANDFUL)
+        self._exhausted, self._trouble = handful.complete, handful.error
+        for handed in handful.cases:
+            self._turns.append(handed.position)
+            self._send_out(handed)
+
+    def _settle(self, arrival: Arrived) -> bool:
+        """Judge the case whose turn it is; false if there is no use in going on."""
+        self._held -= _size(arrival)
+        if arrival.lost:
+            self._run.lose("environment", arrival.error)
+            return False
+        report = self._run.judged(arrival, may_return=True)
+        if report is None:
+            self._send_out(arrival.handed, alone=True)
+        else:
+            self._turns.popleft()
+            self._run.report(report)
+        return True
+
+    def _collect(self) -> None:
+        while not self._run.arrivals.empty():
+            self._take_back(self._run.arrivals.get())
+
+    def _take_back(self, arrival: Arrived | None) -> None:
+        if arrival is None:
+            return
+        if self._run.runs_again_after_timeout(arrival):
+            self._send_out(arrival.handed, alone=True)
+        else:
+            self._back[arrival.handed.position] = arrival
+            self._held += _size(arrival)
+
+    def _send_out(self, handed: HandedOut, *, alone: bool = False) -> None:
+        run, pool = self._run, self._run.around.pool
+        own = pool.ticket(alone=True) if alone and self._ticket is None else None
+
+        def work() -> None:
+            try:
+                arrival = self._anywhere(handed)
+            finally:
+                if own is not None:
+                    own.close()
+            if arrival is not None:
+                run.arrivals.put(replace(arrival, company=task.company))
+
+        seconds = run.around.times.get((run.group.name, handed.case.id), 0.0)
+        task = pool.submit(work, ticket=own or self._ticket, seconds=seconds)
+
+    def _anywhere(self, handed: HandedOut) -> Arrived | None:
+        run, lanes = self._run, self._run.around.lanes
+        if run.stops:
+            return None
+        run.around.started(run.group, handed.case.id)
+        try:
+            lane = lanes.take()
+        except ExecutionError as error:
+            return Arrived(handed, error=str(error), lost=True)
+        arrival, usable = run.run_on(lane, handed)
+        if usable:
+            lanes.give(lane)
+        else:
+            lanes.drop(lane)
+        return arrival
+
+
+def _size(arrival: Arrived) -> int:
+    if arrival.observation is None:
+        return 0
+    result = arrival.observation.result
+    return sum(len(part) for part in (result.output or "", result.stderr or "", *result.files.values()))

@@ -1,0 +1,105 @@
+"""Cases that depend on each other, through a server, a workspace or a store: one after another, in one lane."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+
+from slop_code.evaluation.author_process import DeskError
+from slop_code.evaluation.desk import HandedOut
+from slop_code.evaluation.group_run import Arrived, GroupRun
+from slop_code.evaluation.lanes import Lane
+from slop_code.evaluation.loaders.loader_protocol import LoaderError
+from slop_code.evaluation.scheduler import Ticket
+from slop_code.execution.errors import ExecutionError
+
+
+def run_in_order(run: GroupRun) -> None:
+    """Run all cases of a group that keeps state.
+
+    A case that timed out in company, or failed and is to be confirmed, is run again alone, and since it depends on
+    those before it they are too; their reports stay as they are.
+    """
+    last = run.desk.last_wanted() if run.around.selects_cases else None
+    if last == -1:
+        return
+    first = 0
+    alone = run.exclusive
+    while True:
+        with ExitStack() as stack:
+            ticket = run.around.pool.ticket(alone=alone)
+            stack.callback(ticket.close)
+            again = _Row(run, ticket, stack).run(first, last)
+        if again is None:
+            return
+        first, alone = again, True
+        try:
+            run.desk.begin_again()
+        except (LoaderError, DeskError) as error:
+            run.lose("loader", str(error))
+            return
+
+
+class _Row:
+    """One pass through the cases, in one lane."""
+
+    def __init__(self, run: GroupRun, ticket: Ticket, stack: ExitStack) -> None:
+        self._run = run
+        self._ticket = ticket
+        self._stack = stack
+        self._lane: Lane | None = None
+
+    def run(self, first: int, last: int | None) -> int | None:
+        """Report the cases from `first` to `last`; the position of a case that has to be run again, alone."""
+        run = self._run
+        while not run.stops:
+            handful = run.take(1)
+            if handful.error is not None:
+                run.lose("loader", handful.error)
+            if not handful.cases:
+                return None
+            handed = handful.cases[0]
+            arrival = self._put(handed)
+            if arrival is None:
+                return None
+            if arrival.lost:
+                run.lose("environment", arrival.error)
+                return None
+            if run.runs_again_after_timeout(arrival):
+                return handed.position
+            report = run.judged(arrival, may_return=False)
+            if report is None:
+                return handed.position
+            if handed.wanted and handed.position >= first:
+                run.report(report)
+            if last is not None and handed.position >= last:
+                return None
+        return None
+
+    def _put(self, handed: HandedOut) -> Arrived | None:
+        """Have a worker run the case and wait for it; None if the run is being stopped."""
+        run = self._run
+
+        def work() -> None:
+            if run.stops:
+                return
+            run.around.started(run.group, handed.case.id)
+            run.arrivals.put(replace(self._in_lane(handed), company=task.company))
+
+        task = run.around.pool.submit(work, ticket=self._ticket)
+        arrival = run.arrivals.get()
+        while arrival is None and not run.stops:
+            arrival = run.arrivals.get()
+        return arrival
+
+    def _in_lane(self, handed: HandedOut) -> Arrived:
+        lanes = self._run.around.lanes
+        try:
+            if self._lane is None:
+                self._lane = lanes.take()
+                self._stack.callback(lanes.drop, self._lane)
+            elif handed.case.reset or (self._run.around.is_cli and self._run.group.isolated):
+                self._lane.make_fresh()
+        except ExecutionError as error:
+            return Arrived(handed, error=str(error), lost=True)
+        return self._run.run_on(self._lane, handed)[0]
