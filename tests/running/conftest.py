@@ -33,6 +33,7 @@ def run(make_problem: MakeProblem, tmp_path: Path) -> Run:
         groups: Mapping[str, Any] | None = None,
         *,
         spec: Mapping[str, Any] | None = None,
+        running: Mapping[str, Any] | None = None,
         **config: Any,
     ) -> CorrectnessResults:
         folder = make_problem(
@@ -57,6 +58,7 @@ def run(make_problem: MakeProblem, tmp_path: Path) -> Run:
             problem=problem,
             checkpoint=problem.load_checkpoint("one"),
             env_spec=EnvironmentSpec.model_validate(environment),
+            **(running or {}),
         )
 
     return evaluate

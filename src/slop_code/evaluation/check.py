@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.check_cases import CaseChecker
+from slop_code.evaluation.check_counts import CaseCount
 from slop_code.evaluation.check_files import check_adapter_arguments, check_assets, check_specification
 from slop_code.evaluation.check_logging import logged_as_findings
 from slop_code.evaluation.check_places import CaseSpots, ConfigSpots
@@ -21,21 +22,6 @@ from slop_code.evaluation.verifiers.errors import VerifierError
 from slop_code.evaluation.verifiers.initialization import initialize_verifier
 from slop_code.evaluation.verifiers.models import VerifierProtocol
 from slop_code.findings import Finding, Findings, did_you_mean, listed
-
-
-@dataclass(frozen=True, slots=True)
-class CaseCount:
-    """How many cases a group has; `complete` is false where later cases need the results of earlier ones."""
-
-    checkpoint: str
-    group: str
-    type: str
-    cases: int
-    complete: bool = True
-
-    @property
-    def shown(self) -> str:
-        return str(self.cases) if self.complete else f"{self.cases}+ (the rest needs results)"
 
 
 @dataclass

@@ -84,7 +84,7 @@ def _troubles(
         if _CONTROL.fullmatch(bare.strip()):
             return
         if not words:
-            yield index, f"an {'empty' if not text else 'blank'} argument vanishes"
+            yield index, "a blank argument vanishes" if text else "an empty argument vanishes"
             continue
         if one_line or _is_operator(words[0]):
             for word in words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,7 +11,8 @@ QUOTED = "\x01"
 
 # Before a backslash's way out: blanks, quotes, and what the shell would otherwise interpret.
 _WORTH_ESCAPING = frozenset(" \t\n\\'\"$`*?[]{}()<>|&;#~!=")
-_LIVE_IN_DOUBLE_QUOTES = frozenset("$`")
+# With the names of variables, which mean nothing by themselves.
+_LIVE_IN_DOUBLE_QUOTES = frozenset("$`{}_" + string.ascii_letters + string.digits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,7 @@ class AuthorDesk:
         self._desk = bench.desk(group)
         self._out: set[int] = set()
         self._handed = 0
+        self._careful = False
         self.independent = self._desk.independent
         self.keeps_store = self._desk.keeps_store
         self.broken: str | None = None
@@ -196,7 +197,14 @@ class AuthorDesk:
         if self.broken is not None:
             return Handful((), True, self.broken)
         try:
-            handful = self._desk.take(count)
+            handful = self._desk.take(1 if self._careful else count)
+        except DeskLostError as error:
+            if self._careful or count == 1 or self.keeps_store:
+                return Handful((), True, str(error))
+            # The cases before the one that did it are good: ask for them one by one.
+            self._careful = True
+            self._replace(str(error))
+            return self.take(1)
         except DeskError as error:
             return Handful((), True, str(error))
         for handed in handful.cases:
