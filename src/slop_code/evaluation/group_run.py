@@ -199,11 +199,12 @@ class AuthorDesk:
         try:
             handful = self._desk.take(1 if self._careful else count)
         except DeskLostError as error:
+            # The cases that are out still have to be judged.
+            self._replace(str(error))
             if self._careful or count == 1 or self.keeps_store:
                 return Handful((), True, str(error))
-            # The cases before the one that did it are good: ask for them one by one.
+            # Those before the one that did it are good: ask for them one by one.
             self._careful = True
-            self._replace(str(error))
             return self.take(1)
         except DeskError as error:
             return Handful((), True, str(error))

@@ -61,9 +61,10 @@ class _Crowd:
     def _send_handful(self) -> None:
         handful = self._run.take(_HANDFUL)
         self._exhausted, self._trouble = handful.complete, handful.error
-        for handed in handful.cases:
-            self._turns.append(handed.position)
-            self._send_out(handed)
+        with self._run.around.pool.together():
+            for handed in handful.cases:
+                self._turns.append(handed.position)
+                self._send_out(handed)
 
     def _settle(self, arrival: Arrived) -> bool:
         """Judge the case whose turn it is; false if there is no use in going on."""

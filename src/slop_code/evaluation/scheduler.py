@@ -80,6 +80,12 @@ class WorkerPool:
             self._changed.notify()
         return task
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Submit several tasks before any of them can begin, so that the longest of them is the first."""
+        with self._changed:
+            yield
+
     def ticket(self, *, alone: bool = False) -> Ticket:
         """A ticket for the tasks of a group; it becomes active with the first of them."""
         return Ticket(self, alone=alone)

@@ -149,10 +149,9 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def represent_text(self, data: str) -> yaml.ScalarNode:
-        # Where a literal block has no place, this means double quotes.
-        return self.represent_scalar(
-            "tag:yaml.org,2002:str", data, style=self.default_style or ("|" if "\n" in data else None)
-        )
+        # Where a literal block has no place, it means double quotes.
+        style = None if "\n" not in data else "|" if _fits_literal(data) else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=self.default_style or style)
 
 
 _Dumper.add_representer(str, _Dumper.represent_text)
