@@ -75,12 +75,11 @@ class CaseChecker:
     def _check_with_ready_verifier(
         self, verifier: ReadyVerifier, case: BaseCase, expected: CaseResult, spot: Spot
     ) -> None:
-        """Have an empty result judged: the ready verifier refuses expectations that it cannot use."""
-        empty = type(expected)(files=dict.fromkeys(expected.files_by_name(), ""))
+        """Have a result judged that is as expected: the ready verifier refuses expectations that it cannot use."""
         group = case.original_group or case.group
         try:
             with logged_as_findings(self.findings, spot, "expected"):
-                verifier(group, case.id, empty, expected)
+                verifier(group, case.id, _as_expected(expected, case), expected)
         except VerifierError as error:
             message = str(error).removeprefix(f'case "{case.id}" of group "{group}" ')
             spot.report("error", message, self.findings, "expected")

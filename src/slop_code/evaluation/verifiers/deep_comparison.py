@@ -9,6 +9,7 @@ that depends on a time limit would be worse than a slow one.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -37,6 +38,7 @@ SHOWN_DIFFERENCES = 100
 SHOWN_TEXT = 1_000
 MAX_DIFF_TEXT = 200_000
 _PATIENCE_S = 2.0
+_TABLES = ("pandas", "polars")
 _DEEPDIFF_FAILURES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 _OUR_RULES = {"ignore_string_type_changes": True, "ignore_numeric_type_changes": True, "ignore_nan_inequality": True}
@@ -85,6 +87,8 @@ def judge(expected: Any, actual: Any, options: Mapping[str, Any]) -> Judgement:
     Raises:
         VerifierError: DeepDiff does not know an option, or cannot handle the values.
     """
+    with suppress(RecursionError):  # no table is as deep as that
+        expected, actual = _tables_as_rows(expected), _tables_as_rows(actual)
     if options.keys() <= _HARMLESS and _identical(expected, actual):
         return Judgement(True, {})
     try:
@@ -97,6 +101,22 @@ def judge(expected: Any, actual: Any, options: Mapping[str, Any]) -> Judgement:
         return _judge_by_deepdiff(expected, actual, options)
     except _DEEPDIFF_FAILURES as error:
         raise VerifierError(f"DeepDiff cannot compare these values with these options: {error}") from error
+
+
+def _tables_as_rows(value: Any) -> Any:
+    """`value` with pandas' tables, which DeepDiff takes for equal whatever they hold, as lists of rows."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or isinstance(value, (str, bytes, int, float, type(None))):
+        return value
+    if isinstance(value, pandas.DataFrame):
+        return value.to_dict("records")
+    if isinstance(value, (pandas.Series, pandas.Index)):
+        return value.to_list()
+    if type(value) is dict:
+        return {key: _tables_as_rows(item) for key, item in value.items()}
+    if type(value) in {list, tuple}:
+        return type(value)(map(_tables_as_rows, value))
+    return value
 
 
 def _judge_ordered(expected: Any, actual: Any, options: Mapping[str, Any]) -> Judgement:
@@ -250,8 +270,15 @@ class _Deadline:
 
 @cache
 def _load_deepdiff() -> Any:
-    import deepdiff
-
+    # It imports these to know their tables when it meets one, which takes longer than most runs. It does not meet any:
+    # those of pandas are lists of rows by then.
+    hidden = [name for name in _TABLES if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        import deepdiff
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
     # It warns at every call that math_epsilon, which is among our defaults, means less with ignore_order.
     logging.getLogger("deepdiff.diff").addFilter(lambda record: "math_epsilon" not in record.getMessage())
     return deepdiff
