@@ -56,6 +56,15 @@ def test_check_shows_everything_that_is_wrong_and_exits_with_2(make_problem: Mak
     assert "Traceback" not in done.stderr
 
 
+def test_warnings_are_counted_in_the_last_line_and_do_not_count_for_the_exit_code(make_problem: MakeProblem) -> None:
+    config = {"loader_script": "builtin:files", "checkpoints": {"one": {"groups": {"core": {}}}}}
+    folder = make_problem(config, {"one/core/a.yaml": "arguments: [a b, c]\nexpected: {output: x}"})
+    done = slop_code("problems", "check", folder)
+    assert done.returncode == 0
+    assert done.stderr.count("warning: ") == 2
+    assert done.stderr.endswith(": 1 case, no errors, 2 warnings\n")
+
+
 def test_check_goes_on_after_a_group_that_cannot_be_loaded(make_problem: MakeProblem) -> None:
     folder = make_problem(
         {"loader_script": "builtin:files", "checkpoints": {"one": {"groups": {"bad": {}, "good": {}, "gone": {}}}}},
@@ -90,8 +99,8 @@ def test_check_shows_a_loader_that_needs_results_as_such(make_problem: MakeProbl
         class Loader(BaseLoader):
             def initialize_store(self): return Store()
             def __call__(self, group, store):
-                yield {"id": "first"}, {}
-                yield {"id": store.ids["first"]}, {}
+                yield {"id": "first"}, {"status_code": 0}
+                yield {"id": store.ids["first"]}, {"status_code": 0}
     """
     folder = make_problem({"checkpoints": {"one": {"groups": {"core": {}}}}}, {"loader.py": script})
     done = slop_code("problems", "check", folder)
@@ -106,7 +115,10 @@ def test_check_shows_a_loader_that_needs_results_as_such(make_problem: MakeProbl
 def test_an_unknown_problem_names_the_candidates_and_exits_with_2() -> None:
     done = slop_code("problems", "check", "calculater")
     assert done.returncode == 2
-    assert done.stderr == 'error: no problem "calculater" (did you mean "calculator"?): problems has "calculator"\n'
+    assert done.stderr.startswith(
+        'error: no problem "calculater" (did you mean "calculator"?): problems has "calculator"'
+    )
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_missing_problem_path_is_one_line() -> None:

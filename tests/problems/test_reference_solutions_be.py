@@ -33,10 +33,11 @@ CAUGHT_BY = {
     },
     "fieldnotes/checkpoint_3/wrong_solutions/leaves_a_report_behind": {"errors/no_report_if_one_is_wrong"},
     "fieldnotes/checkpoint_3/wrong_solutions/merges_under_the_written_names": {"register/merged_under_one_name"},
-    "timesheet/checkpoint_1/wrong_solutions/reads_octal_numbers": {"core/numbers_are_decimal"},
+    "timesheet/checkpoint_1/wrong_solutions-sh/reads_octal_numbers": {"core/numbers_are_decimal"},
     "timesheet/checkpoint_1/wrong_solutions/takes_digits_of_any_script": {"errors/other_digits"},
-    "timesheet/checkpoint_2/wrong_solutions/forgets_an_unfinished_line": {"sheets/no_end_of_the_last_line"},
-    "timesheet/checkpoint_2/wrong_solutions/rounds_the_totals": {"core/each_entry_is_rounded"},
+    "timesheet/checkpoint_2/wrong_solutions-sh/forgets_an_unfinished_line": {"sheets/no_end_of_the_last_line"},
+    "timesheet/checkpoint_2/wrong_solutions/same_time_is_no_time": {"sheets/around_midnight"},
+    "timesheet/checkpoint_2/wrong_solutions-node/rounds_the_totals": {"core/each_entry_is_rounded"},
 }
 SOLUTIONS = sorted(
     folder.relative_to(PROBLEMS).as_posix() for name in NAMES for folder in (PROBLEMS / name).glob("*/solution*")
@@ -104,7 +105,7 @@ def test_every_checkpoint_has_a_specification_and_a_solution_and_every_wrong_sol
     for checkpoint in problem.iterate_checkpoints():
         assert checkpoint.get_spec_text().startswith("# ")
         assert f"{name}/{checkpoint.name}/solution" in SOLUTIONS
-    wrong = {folder.relative_to(PROBLEMS).as_posix() for folder in (PROBLEMS / name).glob("*/wrong_solutions/*")}
+    wrong = {folder.relative_to(PROBLEMS).as_posix() for folder in (PROBLEMS / name).glob("*/wrong_solutions*/*")}
     assert wrong == {solution for solution in CAUGHT_BY if solution.startswith(f"{name}/")}
     assert len(wrong) >= 2
 

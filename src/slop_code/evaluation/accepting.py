@@ -227,7 +227,14 @@ def _read(text: str, path: Path) -> list[Any]:
     with tempfile.TemporaryDirectory(prefix="slop-code-accept-") as folder:
         file = Path(folder) / f"case{path.suffix}"
         file.write_bytes(text.encode("utf-8"))
-        return [document.data for document in read_documents(file, Findings()) or []]
+        return [_unshared(document.data) for document in read_documents(file, Findings()) or []]
+
+
+def _unshared(data: Any) -> Any:
+    """A copy in which an alias is a value of its own, so that a change in one place is seen to be in one place."""
+    if isinstance(data, dict):
+        return {key: _unshared(value) for key, value in data.items()}
+    return [_unshared(value) for value in data] if isinstance(data, list) else data
 
 
 def _put(data: Any, at: Location, value: Any) -> None:

@@ -21,6 +21,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,7 @@ from slop_code.paths import shown_path
 LOADER_PATIENCE_S = 300.0
 """How long a loader may take for its next case, and a script for its import."""
 _GRACE_S = 5.0
+_FAREWELL_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _SHOW_TRACE = signal.SIGUSR2
 
@@ -290,22 +292,32 @@ def _serve_bench(
 
 
 def _fork_on_demand(channel: Channel, serve: Callable[[Any, list[int]], NoReturn]) -> NoReturn:
-    """For every message fork a child that serves it, until the other side is gone."""
+    """For every message fork a child that serves it, until the other side is gone; then end them all."""
+    children: set[int] = set()
     while True:
-        # Children are not waited for; they themselves have to be able to wait for theirs.
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         try:
             message, descriptors = channel.receive_with_descriptors()
         except ChannelClosed:
-            os._exit(0)
-
-        def child(message: Any = message, descriptors: list[int] = descriptors) -> NoReturn:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            serve(message, descriptors)
-
-        _fork_child(child, [channel])
+            break
+        children.add(_fork_child(partial(serve, message, descriptors), [channel]))
         for descriptor in descriptors:
             os.close(descriptor)
+        _reap(children)
+    deadline = time.monotonic() + _FAREWELL_S
+    while children and time.monotonic() < deadline:
+        _reap(children)
+        time.sleep(0.002)
+    for pid in children:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    os._exit(0)
+
+
+def _reap(children: set[int]) -> None:
+    for pid in list(children):
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            children.discard(pid)
 
 
 def _serve_desk(channel: Channel, trace: int, bench: Bench, group: GroupConfig) -> NoReturn:

@@ -41,6 +41,12 @@ class CaseChecker:
     def check(self, case: BaseCase, expected: CaseResult) -> None:
         """Report everything that is wrong or odd about a case."""
         spot = self.spots.of_case(case.id)
+        try:
+            self._check(case, expected, spot)
+        except Exception as error:  # noqa: BLE001  # scripts may put anything into a case; it costs this one
+            spot.report("error", f"it cannot be checked: {type(error).__name__}: {error}", self.findings)
+
+    def _check(self, case: BaseCase, expected: CaseResult, spot: Spot) -> None:
         report_unknown_assets(self.problem, _texts(case), spot, self.findings)
         inputs = check_inputs(case, spot, self.findings)
         self._check_arguments(case, spot, list(inputs))

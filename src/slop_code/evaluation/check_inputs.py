@@ -19,7 +19,6 @@ from slop_code.findings import Findings, listed
 def check_inputs(case: BaseCase, spot: Spot, findings: Findings) -> dict[str, bytes]:
     """Report bad paths and contents; returns the bytes of each file that can be written, by its path."""
     written: dict[str, bytes] = {}
-    first: dict[str, str] = {}
     for index, file in enumerate(case.input_files):
         place = _key(spot, index, file)
         try:
@@ -30,15 +29,14 @@ def check_inputs(case: BaseCase, spot: Spot, findings: Findings) -> dict[str, by
             continue
         if ".." in file.path.parts:
             spot.report("warning", f'input file {file.path} goes through "..": write it as {path}', findings, *place)
-        if path in first:
+        if path in written:
             message = f"input file {path} is given twice; the second replaces the first"
             spot.report("warning", message, findings, *place)
-        clash = next((other for other in first if _is_below(path, other) or _is_below(other, path)), None)
+        clash = next((other for other in written if _is_below(path, other) or _is_below(other, path)), None)
         if clash is not None:
             folder, below = sorted((path, clash), key=len)
             message = f"input file {below} cannot be written: {folder} is an input file as well, so it is no folder"
             spot.report("error", message, findings, *place)
-        first.setdefault(path, path)
         written[path] = content
     return written
 

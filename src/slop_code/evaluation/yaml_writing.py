@@ -150,7 +150,9 @@ class _Dumper(yaml.SafeDumper):
 
     def represent_text(self, data: str) -> yaml.ScalarNode:
         # Where a literal block has no place, it means double quotes.
-        style = None if "\n" not in data else "|" if _fits_literal(data) else '"'
+        style = '"' if _NOT_LITERAL.search(data) else None
+        if "\n" in data:
+            style = "|" if _fits_literal(data) else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", data, style=self.default_style or style)
 
 
