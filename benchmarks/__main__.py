@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-from benchmarks import api, drivers, imports, judging, loading
+from benchmarks import api, drivers, evaluation, imports, judging, loading, scale
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "imports": imports.main,
@@ -15,6 +15,8 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "drivers": drivers.main,
     "api": api.main,
     "judging": judging.main,
+    "evaluation": evaluation.main,
+    "scale": scale.main,
 }
 
 

@@ -1,0 +1,242 @@
+"""A whole evaluation beside the bare processes that it cannot do without, one after another and many at once."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import resource
+import shlex
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.engines import bwrap_skip_reason, docker_skip_reason
+from tests.execution.drivers import make_spec
+
+from benchmarks import naive
+from benchmarks.measure import table
+from slop_code.evaluation import ProblemConfig, run_checkpoint
+from slop_code.evaluation.listening import RunOptions
+from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
+from slop_code.evaluation.loaders.initialization import initialize_loader
+from slop_code.execution.cores import available_cores
+from slop_code.execution.file_ops import write_input_files
+from slop_code.execution.interpreter import choose_interpreter
+
+ROOT = Path(__file__).parents[1]
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+TARGETS = {"local": 1.15, "sandbox": 1.35, "docker": 1.4}
+OWN_CPU_MS = 4.0
+FIXED_S = 0.3
+_NAIVE_CASES = 20
+
+# The cases of the example, again and again under other names, until there are enough of them.
+_GROWN = """
+from example_loader import {name} as Example
+
+
+class Loader(Example):
+    def __call__(self, group, store):
+        cases = list(super().__call__(group, store))
+        for number in range({rounds}):
+            for case, expected in cases:
+                yield case.model_copy(update={{"id": f"{{case.id}}-{{number}}"}}), expected
+"""
+_TRIVIAL = """
+from slop_code.evaluation.adapters import CLICase, CLIResult
+from slop_code.evaluation.loaders import BaseLoader
+
+
+class Loader(BaseLoader):
+    def __call__(self, group, store):
+        for number in range({count}):
+            yield CLICase(id=f"case-{{number}}", arguments=[str(number)]), CLIResult(status_code=0, output=f"{{number}}\\n")
+"""
+_TRIVIAL_CONFIG = """
+name: trivial
+version: 1
+description: Prints its argument.
+entry_file: main.sh
+adapter: {type: cli}
+timeout: 30
+checkpoints:
+  checkpoint_1: {groups: {core: {type: Core}}}
+"""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A problem, a submission that passes it, and how its program is started."""
+
+    title: str
+    problem: ProblemConfig
+    submission: Path
+    command: str
+    entry: str
+
+    def cases(self) -> list[tuple[Any, Any]]:
+        checkpoint = list(self.problem.iterate_checkpoints())[-1]
+        loader = initialize_loader(self.problem, checkpoint)
+        groups = checkpoint.groups.values()
+        pairs = (
+            iterate_cases(loader, self.problem, checkpoint, group, make_store(loader, self.problem, checkpoint))
+            for group in groups
+        )
+        return list(itertools.chain.from_iterable(pairs))
+
+
+def main() -> None:
+    jobs = available_cores()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        before = dict(os.environ)
+        stack.callback(lambda: (os.environ.clear(), os.environ.update(before)))
+        os.environ["SLOP_CODE_CACHE"] = f"{folder}/cache"
+        _compare(_grown_example(Path(folder)), jobs, TARGETS, with_naive=True)
+        _compare(_trivial(Path(folder), 5_000), jobs, {}, with_naive=False)
+        _fixed_cost(_trivial(Path(folder), 1))
+
+
+def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_naive: bool) -> None:
+    cases = subject.cases()
+    reasons = {"local": None, "sandbox": bwrap_skip_reason(), "docker": docker_skip_reason()}
+    kinds = [kind for kind, reason in reasons.items() if reason is None]
+    for kind, reason in reasons.items():
+        if reason is not None:
+            print(f"{kind} is left out: {reason}")
+    with tempfile.TemporaryDirectory() as folder:
+        floor = _bare_commands(subject, cases, Path(folder))
+        actions: dict[tuple[str, int], Callable[[], float | None]] = {}
+        for count in dict.fromkeys((1, jobs)):
+            actions["bare processes (floor)", count] = lambda count=count: floor(count)
+            for kind in kinds:
+                actions[kind, count] = lambda kind=kind, count=count: _evaluate(subject, kind, count, len(cases))
+        times: dict[tuple[str, int], list[float]] = {key: [] for key in actions}
+        own: dict[tuple[str, int], list[float]] = {key: [] for key in actions}
+        for turn in range(ROUNDS):
+            for key, action in actions.items():
+                # One after another is for scale: measuring it once is enough.
+                if turn == 0 or key[1] == jobs:
+                    started = time.perf_counter()
+                    cpu = action()
+                    times[key].append(time.perf_counter() - started)
+                    own[key] += [cpu] if cpu is not None else []
+    rows = [(subject.title, "at once", "s", "cases/s", "times the floor", "at most", "own CPU, ms a case")]
+    for (name, count), values in times.items():
+        seconds = statistics.median(values)
+        base = statistics.median(times["bare processes (floor)", count])
+        target = f"{targets[name]:g}" if count == jobs and name in targets else ""
+        cpu = f"{statistics.median(own[name, count]):.2f}" if own[name, count] else ""
+        rate = f"{len(cases) / seconds:.1f}"
+        rows.append((name, str(count), f"{seconds:.2f}", rate, f"{seconds / base:.2f}", target, cpu))
+    if with_naive:
+        rows.append(_naive_row(subject, cases, statistics.median(times["bare processes (floor)", 1])))
+    table(rows)
+    note = f"own CPU at most {OWN_CPU_MS:g} ms a case; " if targets else ""
+    print(
+        f"{len(cases):,} cases; {note}medians of {ROUNDS} interleaved rounds, one round where one runs after another.\n"
+    )
+
+
+def _bare_commands(subject: Subject, cases: list[tuple[Any, Any]], folder: Path) -> Callable[[int], None]:
+    """The same command lines in folders that are ready, without anything around them."""
+    prepared = []
+    for number, (case, _) in enumerate(cases):
+        place = folder / str(number)
+        if case.input_files or number == 0:
+            shutil.copytree(subject.submission, place)
+            write_input_files(place, case.input_files)
+        else:
+            place = folder / "0"
+        line = " ".join([subject.command, *case.arguments])
+        argv = shlex.split(line) if not set(line) & set("|&;<>$`*?~#") else ["/bin/sh", "-c", line]
+        prepared.append((argv, place, (case.stdin or "").encode()))
+
+    def run(item: tuple[list[str], Path, bytes]) -> None:
+        argv, place, stdin = item
+        subprocess.run(argv, cwd=place, input=stdin, capture_output=True, check=False)
+
+    def run_all(count: int) -> None:
+        with ThreadPoolExecutor(count) as threads:
+            list(threads.map(run, prepared))
+
+    return run_all
+
+
+def _evaluate(subject: Subject, kind: str, jobs: int, expected: int) -> float | None:
+    """Evaluate once; the evaluator's own CPU time, in ms a case, where it can be told from the programs'."""
+    before = _cpu()
+    checkpoint = list(subject.problem.iterate_checkpoints())[-1]
+    program = subject.command.split()[0]
+    # The image has an interpreter of its own.
+    command = "python3" if kind == "docker" and "python" in program else program
+    spec = make_spec(kind, commands={"command": command, "entry_file": subject.entry})
+    results = run_checkpoint(subject.submission, subject.problem, checkpoint, spec, options=RunOptions(jobs=jobs))
+    assert sum(results.pass_counts.values()) == expected, (kind, results.pass_counts, results.errors[:3])
+    if kind == "docker":
+        return None
+    programs = sum(report.cpu_s or 0.0 for report in results.reports)
+    return (_cpu() - before - programs) / expected * 1000
+
+
+def _cpu() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def _naive_row(subject: Subject, cases: list[tuple[Any, Any]], base: float) -> tuple[str, ...]:
+    python = subject.command.split()[0]
+    started = time.perf_counter()
+    naive.evaluate(subject.submission, python, subject.entry, cases[:_NAIVE_CASES])
+    seconds = (time.perf_counter() - started) * len(cases) / _NAIVE_CASES
+    name = f"naive evaluator (from {_NAIVE_CASES} cases)"
+    return (name, "1", f"{seconds:.2f}", f"{len(cases) / seconds:.1f}", f"{seconds / base:.2f}", "", "")
+
+
+def _fixed_cost(subject: Subject) -> None:
+    _evaluate(subject, "local", 1, 1)
+    rows = [("evaluating a checkpoint of one trivial case, prepared", "s", "at most")]
+    reasons = {"local": None, "sandbox": bwrap_skip_reason()}
+    for kind in (kind for kind, reason in reasons.items() if reason is None):
+        _evaluate(subject, kind, 1, 1)
+        seconds = []
+        for _ in range(9):
+            started = time.perf_counter()
+            _evaluate(subject, kind, 1, 1)
+            seconds.append(time.perf_counter() - started)
+        rows.append((kind, f"{statistics.median(seconds):.3f}", f"{FIXED_S:g}"))
+    table(rows)
+
+
+def _grown_example(folder: Path) -> Subject:
+    copy = folder / "fieldnotes"
+    shutil.copytree(ROOT / "problems" / "fieldnotes", copy)
+    (copy / "loader.py").rename(copy / "example_loader.py")
+    (copy / "loader.py").write_text(_GROWN.format(name="Loader", rounds=1))
+    problem = ProblemConfig.from_yaml(copy)
+    python = choose_interpreter(None, copy).path
+    checkpoint = list(problem.iterate_checkpoints())[-1]
+    submission = problem.path / checkpoint.path / "solution"
+    entry = next(file.name for file in submission.iterdir() if file.stem == problem.entry_file)
+    subject = Subject("", problem, submission, f"{python} {entry}", entry)
+    rounds = -(-500 // len(subject.cases()))
+    (copy / "loader.py").write_text(_GROWN.format(name="Loader", rounds=rounds))
+    return Subject(f"{problem.name}, grown", problem, submission, f"{python} {entry}", entry)
+
+
+def _trivial(folder: Path, count: int) -> Subject:
+    place = folder / f"trivial-{count}"
+    (place / "submission").mkdir(parents=True)
+    (place / "checkpoint_1").mkdir()
+    (place / "config.yaml").write_text(_TRIVIAL_CONFIG)
+    (place / "loader.py").write_text(_TRIVIAL.format(count=count))
+    (place / "submission" / "main.sh").write_text('echo "$1"\n')
+    problem = ProblemConfig.from_yaml(place)
+    return Subject(f"{count:,} trivial cases (sh, echo)", problem, place / "submission", "sh main.sh", "main.sh")
