@@ -15,8 +15,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.engines import bwrap_skip_reason, docker_skip_reason
 from tests.execution.drivers import make_spec
@@ -96,9 +98,7 @@ class Subject:
 def main() -> None:
     jobs = available_cores()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        before = dict(os.environ)
-        stack.callback(lambda: (os.environ.clear(), os.environ.update(before)))
-        os.environ["SLOP_CODE_CACHE"] = f"{folder}/cache"
+        stack.enter_context(mock.patch.dict(os.environ, {"SLOP_CODE_CACHE": f"{folder}/cache"}))
         _compare(_grown_example(Path(folder)), jobs, TARGETS, with_naive=True)
         _compare(_trivial(Path(folder), 5_000), jobs, {}, with_naive=False)
         _fixed_cost(_trivial(Path(folder), 1))
@@ -115,9 +115,9 @@ def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_nai
         floor = _bare_commands(subject, cases, Path(folder))
         actions: dict[tuple[str, int], Callable[[], float | None]] = {}
         for count in dict.fromkeys((1, jobs)):
-            actions["bare processes (floor)", count] = lambda count=count: floor(count)
+            actions["bare processes (floor)", count] = partial(floor, count)
             for kind in kinds:
-                actions[kind, count] = lambda kind=kind, count=count: _evaluate(subject, kind, count, len(cases))
+                actions[kind, count] = partial(_evaluate, subject, kind, count, len(cases))
         times: dict[tuple[str, int], list[float]] = {key: [] for key in actions}
         own: dict[tuple[str, int], list[float]] = {key: [] for key in actions}
         for turn in range(ROUNDS):
@@ -128,14 +128,16 @@ def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_nai
                     cpu = action()
                     times[key].append(time.perf_counter() - started)
                     own[key] += [cpu] if cpu is not None else []
-    rows = [(subject.title, "at once", "s", "cases/s", "times the floor", "at most", "own CPU, ms a case")]
+    rows: list[tuple[str, ...]] = [
+        (subject.title, "at once", "s", "cases/s", "times the floor", "at most", "own CPU, ms a case")
+    ]
     for (name, count), values in times.items():
         seconds = statistics.median(values)
         base = statistics.median(times["bare processes (floor)", count])
         target = f"{targets[name]:g}" if count == jobs and name in targets else ""
-        cpu = f"{statistics.median(own[name, count]):.2f}" if own[name, count] else ""
+        spent = f"{statistics.median(own[name, count]):.2f}" if own[name, count] else ""
         rate = f"{len(cases) / seconds:.1f}"
-        rows.append((name, str(count), f"{seconds:.2f}", rate, f"{seconds / base:.2f}", target, cpu))
+        rows.append((name, str(count), f"{seconds:.2f}", rate, f"{seconds / base:.2f}", target, spent))
     if with_naive:
         rows.append(_naive_row(subject, cases, statistics.median(times["bare processes (floor)", 1])))
     table(rows)

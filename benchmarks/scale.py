@@ -85,4 +85,4 @@ def main() -> None:
     growth = (many["memory"] - few["memory"]) / 1024
     share = (many["seconds"] / COUNTS[-1]) / (few["seconds"] / COUNTS[0])
     print(f"From {COUNTS[0]:,} to {COUNTS[-1]:,}: {growth:+.0f} MB (at most {MEMORY_MB})", end="; ")
-    print(f"time a case × {share:.2f} (at most {_TIME_SHARE:g}). Reports are written to disk.")
+    print(f"time a case {share:.2f} times as long (at most {_TIME_SHARE:g}). Reports are written to disk.")
