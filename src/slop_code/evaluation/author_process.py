@@ -22,7 +22,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -164,6 +164,12 @@ class DeskHandle:
         patience = calling.TIME_LIMIT_S + _GRACE_S
         report: VerifierReport = self._ask("the verifier", patience, "judge", position, observation, is_last)
         return report
+
+    def judge_some(self, results: Sequence[tuple[int, Observation]]) -> list[VerifierReport]:
+        """The reports on the first of these results, as many as are soon had."""
+        patience = calling.TIME_LIMIT_S + _GRACE_S
+        reports: list[VerifierReport] = self._ask("the verifier", patience, "judge_some", results)
+        return reports
 
     def last_wanted(self) -> int:
         """The position of the last case that is wanted, or -1; the desk has no more cases then."""

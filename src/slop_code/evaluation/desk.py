@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from slop_code.evaluation.listening import Selection
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError, NoOpStore
 from slop_code.evaluation.verifiers.models import VerifierReport
+
+_SHORT_WHILE_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,16 @@ class Desk:
             del self._out[position]
             report = update_store(report, self._store, case, observation, expected, bench.problem, bench.checkpoint)
         return report
+
+    def judge_some(self, results: Sequence[tuple[int, Observation]]) -> list[VerifierReport]:
+        """Judge these results, in order, as far as a short while goes; the first one in any case."""
+        reports: list[VerifierReport] = []
+        end = time.monotonic() + _SHORT_WHILE_S
+        for position, observation in results:
+            reports.append(self.judge(position, observation))
+            if time.monotonic() > end:
+                break
+        return reports
 
     def last_wanted(self) -> int:
         """The position of the last case that is wanted, or -1. Uses the loader up: ask a desk of its own."""

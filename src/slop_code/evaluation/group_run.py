@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
@@ -74,6 +75,7 @@ class GroupRun:
         self.exclusive = exclusive
         self.arrivals: SimpleQueue[Arrived | None] = SimpleQueue()
         self._again: dict[int, str] = {}
+        self._judged: dict[int, VerifierReport] = {}
         self._known = 0
 
     def wake(self) -> None:
@@ -131,6 +133,16 @@ class GroupRun:
         self._again[arrival.handed.position] = AGAIN_AFTER_TIMEOUT
         return True
 
+    def judge_ahead(self, arrivals: Sequence[Arrived]) -> None:
+        """Have several cases judged at once, whose turn it is one after another; `judged` then has their reports."""
+        if self.around.options.confirm_failures:
+            return
+        results = [(arrival.handed.position, arrival.observation) for arrival in arrivals]
+        known = list(takewhile(lambda result: result[1] is not None, results))
+        if len(known) > 1 and known[0][0] not in self._judged:
+            reports = self.desk.judge_some([(position, seen) for position, seen in known if seen is not None])
+            self._judged.update((position, report) for (position, _), report in zip(known, reports, strict=False))
+
     def judged(self, arrival: Arrived, *, may_return: bool) -> VerifierReport | None:
         """The report on a case, or None if it has to be run again, alone, first.
 
@@ -141,7 +153,9 @@ class GroupRun:
             self.desk.drop(position)
             return error_report(arrival.handed.case, arrival.error)
         confirms = self.around.options.confirm_failures and position not in self._again
-        report = self.desk.judge(arrival.handed, arrival.observation, is_last=not (confirms and may_return))
+        report = self._judged.pop(position, None)
+        if report is None:
+            report = self.desk.judge(arrival.handed, arrival.observation, is_last=not (confirms and may_return))
         if confirms and report.outcome in {"failed", "timed out"}:
             self._again[position] = _AGAIN_AFTER_FAILURE.format(report.outcome)
             return None
@@ -229,6 +243,20 @@ class AuthorDesk:
         if is_last:
             self._out.discard(handed.position)
         return report
+
+    def judge_some(self, results: Sequence[tuple[int, Observation]]) -> list[VerifierReport]:
+        """The reports on the first of these results; none, if it is not sure which of them would cost the desk."""
+        if self.broken is not None or self._careful:
+            return []
+        try:
+            reports = self._desk.judge_some(results)
+        except DeskError as error:
+            self._careful = True
+            if isinstance(error, DeskLostError):
+                self._replace(str(error))
+            return []
+        self._out.difference_update(position for position, _ in results[: len(reports)])
+        return reports
 
     def drop(self, position: int) -> None:
         """The case will have no result."""

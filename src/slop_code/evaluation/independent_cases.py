@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from itertools import islice, takewhile
 
 from slop_code.evaluation.desk import HandedOut
 from slop_code.evaluation.group_run import Arrived, GroupRun
@@ -45,6 +46,7 @@ class _Crowd:
                 self._send_handful()
             self._collect()
             if self._turns and self._turns[0] in self._back:
+                self._run.judge_ahead(self._next_turns())
                 if not self._settle(self._back.pop(self._turns[0])):
                     return
             elif not self._has_room():
@@ -65,6 +67,11 @@ class _Crowd:
             for handed in handful.cases:
                 self._turns.append(handed.position)
                 self._send_out(handed)
+
+    def _next_turns(self) -> list[Arrived]:
+        """Those that are back and can be judged one after another."""
+        following = (self._back.get(position) for position in islice(self._turns, _HANDFUL))
+        return [arrival for arrival in takewhile(lambda arrival: arrival is not None, following) if arrival is not None]
 
     def _settle(self, arrival: Arrived) -> bool:
         """Judge the case whose turn it is; false if there is no use in going on."""
