@@ -371,7 +371,8 @@ def test_with_an_output_folder_every_finished_case_is_on_disk_before_the_next_on
     files = {f"one/core/{name}.yaml": "expected: {status_code: 0}" for name in "abc"}
     results = run("true", files)
     assert seen == [1, 2, 3]
-    assert sorted(path.name for path in folder.iterdir()) == ["evaluation.json", "reports.parquet"]
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["evaluation.json", "observations.parquet", "reports.parquet"]
     assert CorrectnessResults.from_dir(folder) == results
 
 

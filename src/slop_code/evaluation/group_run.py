@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
@@ -20,6 +20,8 @@ from slop_code.evaluation.judging import error_report, lost_group
 from slop_code.evaluation.lanes import Lane, Lanes
 from slop_code.evaluation.listening import RunOptions
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
+from slop_code.evaluation.observations import Subject
+from slop_code.evaluation.recall import Recall
 from slop_code.evaluation.scheduler import WorkerPool
 from slop_code.evaluation.timings import Times
 from slop_code.evaluation.verifiers.models import VerifierReport
@@ -43,9 +45,20 @@ class Surroundings:
     stopping: Event
     is_cli: bool
     selects_cases: bool
+    place: str
+    recall: Recall | None
     started: Callable[[GroupConfig, str], None]
     counted: Callable[[GroupConfig, int, bool], None]
-    finished: Callable[[GroupConfig, VerifierReport], None]
+    reused: Callable[[GroupConfig, str], None]
+    finished: Callable[[GroupConfig, VerifierReport, Finding | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An observation, and what it is an observation of."""
+
+    subject: Subject
+    observation: Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +179,28 @@ class GroupRun:
             report = report.model_copy(update=update)
         return report
 
-    def report(self, report: VerifierReport) -> None:
-        """A case is through."""
+    def recalled(self, handed: HandedOut, key: str) -> Arrived | None:
+        """What an earlier run observed of the same, if it may be used again."""
+        if self.around.recall is None:
+            return None
+        kept = self.around.recall.find(Subject(self.around.place, key))
+        if kept is None:
+            return None
+        # A name is not content: the case may have had another one.
+        named = {"id": handed.case.id, "group": handed.case.group, "group_type": handed.case.group_type}
+        result = kept.observation.result.model_copy(update=named)
+        return Arrived(handed, replace(kept.observation, result=result))
+
+    def report(self, report: VerifierReport, arrival: Arrived, key: str) -> None:
+        """A case is through; `key` is what its observation depended on besides the place."""
         if report.outcome == "passed" and self.around.options.keep_workspaces is not None:
             shutil.rmtree(self._kept(report.id), ignore_errors=True)
-        self.around.finished(self.group, report)
+        seen = arrival.observation
+        self.around.finished(self.group, report, Finding(Subject(self.around.place, key), seen) if seen else None)
 
     def lose(self, who: str, text: str) -> None:
         """The rest of the group cannot be run."""
-        self.around.finished(self.group, lost_group(self.group, who, text))
+        self.around.finished(self.group, lost_group(self.group, who, text), None)
 
     def _keep_workspace(self, lane: Lane, handed: HandedOut) -> None:
         if self.around.options.keep_workspaces is not None and handed.wanted:

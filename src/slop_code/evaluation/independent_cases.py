@@ -8,6 +8,7 @@ from itertools import islice, takewhile
 
 from slop_code.evaluation.desk import HandedOut
 from slop_code.evaluation.group_run import Arrived, GroupRun
+from slop_code.evaluation.observation_keys import case_key
 from slop_code.evaluation.scheduler import Ticket
 from slop_code.execution.errors import ExecutionError
 
@@ -36,6 +37,7 @@ class _Crowd:
         self._ticket = ticket
         self._turns: deque[int] = deque()
         self._back: dict[int, Arrived] = {}
+        self._keys: dict[int, str] = {}
         self._held = 0
         self._exhausted = False
         self._trouble: str | None = None
@@ -66,7 +68,13 @@ class _Crowd:
         with self._run.around.pool.together():
             for handed in handful.cases:
                 self._turns.append(handed.position)
-                self._send_out(handed)
+                key = self._keys[handed.position] = case_key(handed.case)
+                earlier = self._run.recalled(handed, key)
+                if earlier is None:
+                    self._send_out(handed)
+                else:
+                    self._run.around.reused(self._run.group, handed.case.id)
+                    self._take_back(earlier)
 
     def _next_turns(self) -> list[Arrived]:
         """Those that are back and can be judged one after another."""
@@ -84,7 +92,7 @@ class _Crowd:
             self._send_out(arrival.handed, alone=True)
         else:
             self._turns.popleft()
-            self._run.report(report)
+            self._run.report(report, arrival, self._keys.pop(arrival.handed.position))
         return True
 
     def _collect(self) -> None:

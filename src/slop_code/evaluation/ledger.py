@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from slop_code.evaluation.config.models import GroupConfig
 from slop_code.evaluation.report import CaseDigest, CorrectnessResults, ReportWriter, digest_of
+from slop_code.evaluation.report_journal import Observed
 from slop_code.evaluation.timings import Times
 from slop_code.evaluation.verifiers.models import VerifierReport
 
@@ -50,15 +51,19 @@ class Ledger:
         """The group's first case is about to run."""
         self._pages[group.name].began = time.monotonic()
 
-    def add(self, group: GroupConfig, report: VerifierReport) -> None:
-        """Take in a report; a group's come in the loader's order."""
+    @property
+    def keeps_observations(self) -> bool:
+        return self._writer is not None
+
+    def add(self, group: GroupConfig, report: VerifierReport, observed: Observed | None = None) -> None:
+        """Take in a report, and what it was made of; a group's come in the loader's order."""
         page = self._pages[group.name]
         if self._keeps:
             if self._writer is not None:
-                self._writer.add(report, group.weight)
+                self._writer.add(report, group.weight, observed)
             page.reports.append(report)
         elif self._writer is not None:
-            page.digests.append((self._writer.add_and_forget(report, group.weight), digest_of(report)))
+            page.digests.append((self._writer.add_and_forget(report, group.weight, observed), digest_of(report)))
         if report.run_s is not None:
             self.times[group.name, report.id] = report.run_s
 

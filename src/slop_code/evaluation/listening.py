@@ -47,6 +47,10 @@ class RunOptions:
     """Where to leave the workspaces of cases that did not pass, as `<group>/<case id>/`."""
     exclusive: tuple[str, ...] = ()
     """Globs of groups that are kept alone on the machine, besides those whose configuration says so."""
+    reuse: bool = False
+    """Do not run what an earlier run in the output folder has observed, if nothing that matters has changed."""
+    surroundings: str = ""
+    """A hash of what else matters for that, besides what a run itself knows of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,9 @@ class Listener:
 
     def case_started(self, run: RunLabel, group: str, case_id: str) -> None:
         """A case begins to run. A case that is run a second time begins a second time."""
+
+    def case_reused(self, run: RunLabel, group: str, case_id: str) -> None:
+        """A case does not have to run: what it did before is judged again."""
 
     def case_finished(self, run: RunLabel, report: VerifierReport) -> None:
         """A case is judged."""

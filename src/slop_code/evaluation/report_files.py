@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
 from slop_code.evaluation.atomic_files import replace_files
+from slop_code.evaluation.observations import content_schema, observation_schema
 from slop_code.evaluation.report_format import (
+    CONTENTS,
+    FORMAT_VERSION,
     JOURNAL,
+    OBSERVATIONS,
     REPORTS,
     SUMMARY,
     ReportError,
@@ -19,7 +23,7 @@ from slop_code.evaluation.report_format import (
     read_summary,
     written_summary,
 )
-from slop_code.evaluation.report_journal import journal_rows, replay
+from slop_code.evaluation.report_journal import ReportWriter, journal_rows, replay
 from slop_code.evaluation.verifiers.json_text import spelled_out
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.findings import did_you_mean, listed
@@ -39,22 +43,25 @@ _VERSION_KEY = b"slop_code.format_version"
 _SUMMARY_KEY = b"slop_code.evaluation"
 
 
-def save_results(
-    results: CorrectnessResults, directory: Path, rows: Callable[[], Iterable[dict[str, Any]]] | None = None
-) -> None:
-    """Write both files of `results`, and remove the journal of the run, which they replace.
+def save_results(results: CorrectnessResults, directory: Path, journal: ReportWriter | None = None) -> None:
+    """Write the files of `results`, and remove the journal of the run, which they replace.
 
-    `rows` gives the rows of the reports, if they are not in the results.
+    With a `journal`, the rows come from there, and observations with them. Those of an earlier run are removed.
     """
     summary = written_summary(results)
     text = json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    replace_files(
-        {
-            directory / REPORTS: lambda file: _write_reports(results, summary, file, rows),
-            directory / SUMMARY: lambda file: _write_text(text, file),
-        }
-    )
-    (directory / JOURNAL).unlink(missing_ok=True)
+    rows = journal.rows if journal is not None else lambda: (report.to_parquet_row() for report in results.reports)
+    files: dict[Path, Callable[[BinaryIO], None]] = {}
+    if journal is not None and journal.has_contents:
+        files[directory / CONTENTS] = lambda file: _write_table(content_schema(), journal.contents(), file)
+    if journal is not None and journal.has_observations:
+        files[directory / OBSERVATIONS] = lambda file: _write_table(observation_schema(), journal.observations(), file)
+    files[directory / REPORTS] = lambda file: _write_reports(results, summary, file, rows())
+    files[directory / SUMMARY] = lambda file: _write_text(text, file)
+    replace_files(files)
+    for old in (directory / OBSERVATIONS, directory / CONTENTS, directory / JOURNAL):
+        if old not in files:
+            old.unlink(missing_ok=True)
 
 
 def load_results(cls: type[Results], directory: Path, *, with_reports: bool = True) -> Results:
@@ -100,39 +107,47 @@ def _write_text(text: str, file: BinaryIO) -> None:
 
 
 def _write_reports(
-    results: CorrectnessResults,
-    summary: dict[str, Any],
-    file: BinaryIO,
-    stored: Callable[[], Iterable[dict[str, Any]]] | None,
+    results: CorrectnessResults, summary: dict[str, Any], file: BinaryIO, rows: Iterable[dict[str, Any]]
 ) -> None:
-    import pyarrow  # type: ignore[import-untyped]
-    import pyarrow.parquet  # type: ignore[import-untyped]
-
     metadata = {_VERSION_KEY: str(summary["format_version"]), _SUMMARY_KEY: json.dumps(summary)}
-    schema = _schema().with_metadata(metadata)
-    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        given = stored() if stored is not None else (report.to_parquet_row() for report in results.reports)
-        for rows in _row_groups(results, given):
-            writer.write_batch(pyarrow.RecordBatch.from_pylist(rows, schema=schema))
-
-
-def _row_groups(results: CorrectnessResults, given: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     common = {
         "problem": results.problem_name,
         "checkpoint": results.name,
         "version": results.version,
         "problem_version": results.problem_version,
     }
+    encodable = ({**common, **_encodable(row)} for row in rows)
+    _write_table(_schema().with_metadata(metadata), encodable, file)
+
+
+def _write_table(schema: Any, rows: Iterable[dict[str, Any]], file: BinaryIO) -> None:
+    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
+
+    if _VERSION_KEY not in (schema.metadata or {}):
+        schema = schema.with_metadata({_VERSION_KEY: str(FORMAT_VERSION)})
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for group in _row_groups(rows):
+            writer.write_batch(pyarrow.RecordBatch.from_pylist(group, schema=schema))
+
+
+def _row_groups(given: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
     text = 0
     for row in given:
-        rows.append({**common, **_encodable(row)})
-        text += sum(len(line["actual"]) + len(line["expected"]) + len(line["diff"]) for line in row["results"])
+        rows.append(row)
+        text += _characters(row)
         if len(rows) == ROW_GROUP_ROWS or text > ROW_GROUP_TEXT:
             yield rows
             rows, text = [], 0
     if rows:
         yield rows
+
+
+def _characters(row: dict[str, Any]) -> int:
+    """About how much text a row holds."""
+    lists = (item for name in ("results", "parts") for item in row.get(name, ()))
+    return sum(len(text) for item in (row, *lists) for text in item.values() if isinstance(text, str))
 
 
 def _encodable(row: dict[str, Any]) -> dict[str, Any]:

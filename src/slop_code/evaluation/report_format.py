@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "evaluation.json"
 REPORTS = "reports.parquet"
+OBSERVATIONS = "observations.parquet"
+CONTENTS = "contents.parquet"
 JOURNAL = "reports.partial.jsonl"
 FORMAT_VERSION = 1
 

@@ -3,8 +3,10 @@
 `reports.partial.jsonl` is appended to, one JSON object a line:
 
     {"evaluation": {…}}                               first: the summary of the run when it began, with its version
-    {"case": 0, "report": {…}, "weight": 1.0}         a finished case: its row, and the weight of its group
+    {"content": "9f86…", "value": "…"}                a large content that later lines refer to
+    {"case": 0, "report": {…}, "weight": 1.0, …}      a finished case: its row, its observation, its group's weight
     {"cases": [1, 0], "group": "core", …}             a finished group: its cases in order, type, duration and weight
+    {"carried": {…}}                                  an observation of the run before, which did not end
 
 A line that a crash tore off is passed over. When the run ends, the two lasting files take the journal's place.
 """
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
     Results = TypeVar("Results", bound=CorrectnessResults)
 
+Observed = tuple[dict[str, Any], dict[str, str]]
+"""The row of an observation, and the contents that it refers to (see `observations.to_row`)."""
+
 
 class ReportWriter:
     """Keeps a run's finished cases in `directory` while it goes on; any thread may use it.
@@ -40,7 +45,8 @@ class ReportWriter:
     stays readable with `from_dir`. A killed process loses the cases in flight and nothing else.
     """
 
-    def __init__(self, directory: str | Path, results: CorrectnessResults) -> None:
+    def __init__(self, directory: str | Path, results: CorrectnessResults, *, carries: bool = False) -> None:
+        """With `carries`, the observations of a run that did not end here are kept until this one does."""
         self._directory = Path(directory)
         self._path = self._directory / JOURNAL
         self._results = results
@@ -48,20 +54,26 @@ class ReportWriter:
         self._numbers: dict[int, tuple[int, VerifierReport]] = {}
         self._places = array("Q")
         self._order = array("Q")
+        self._observed = array("b")
+        self._contents: dict[str, int] = {}
         head = {"evaluation": {**written_summary(results), "complete": False}}
-        replace_files({self._path: lambda file: _write(head, file)})
+        carried = self._path if carries and self._path.is_file() else None
+        replace_files({self._path: lambda file: _begin(head, carried, file)})
         self._handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
         self._size = os.fstat(self._handle).st_size
 
-    def add(self, report: VerifierReport, weight: float = 1.0) -> None:
-        """Keep the report of a case as soon as it is finished; `weight` is its group's."""
-        with self._lock:
-            self._add(report, weight)
+    def add(self, report: VerifierReport, weight: float = 1.0, observed: Observed | None = None) -> None:
+        """Keep the report of a case, and what was observed of it, as soon as it is finished.
 
-    def add_and_forget(self, report: VerifierReport, weight: float = 1.0) -> int:
+        `weight` is its group's.
+        """
+        with self._lock:
+            self._add(report, weight, observed)
+
+    def add_and_forget(self, report: VerifierReport, weight: float = 1.0, observed: Observed | None = None) -> int:
         """The same for a report that nobody holds in memory; gives its number, for `add_group_digests`."""
         with self._lock:
-            return self._write_case(report, weight)
+            return self._write_case(report, weight, observed)
 
     def add_group_digests(
         self,
@@ -99,7 +111,7 @@ class ReportWriter:
         from slop_code.evaluation.report_files import save_results
 
         self.close()
-        save_results(self._results, self._directory, self._rows)
+        save_results(self._results, self._directory, self)
 
     def close(self) -> None:
         """Stop writing; the journal stays."""
@@ -119,15 +131,24 @@ class ReportWriter:
         else:
             self.close()
 
-    def _add(self, report: VerifierReport, weight: float) -> int:
+    def _add(self, report: VerifierReport, weight: float, observed: Observed | None = None) -> int:
         if id(report) not in self._numbers:
-            self._numbers[id(report)] = (self._write_case(report, weight), report)
+            self._numbers[id(report)] = (self._write_case(report, weight, observed), report)
         return self._numbers[id(report)][0]
 
-    def _write_case(self, report: VerifierReport, weight: float) -> int:
+    def _write_case(self, report: VerifierReport, weight: float, observed: Observed | None) -> int:
+        line: dict[str, Any] = {"weight": weight, "report": report.to_parquet_row()}
+        if observed is not None:
+            line["observation"], contents = observed
+            for key, value in contents.items():
+                if key not in self._contents:
+                    place = self._size
+                    self._append({"content": key, "value": value})
+                    self._contents[key] = place
         number, place = len(self._places), self._size
-        self._append({"case": number, "weight": weight, "report": report.to_parquet_row()})
+        self._append({"case": number, **line})
         self._places.append(place)
+        self._observed.append(observed is not None)
         return number
 
     def _end_group(self, name: str, kind: str, duration: float, cases: list[int], weight: float) -> None:
@@ -136,13 +157,32 @@ class ReportWriter:
         # A power cut may cost a group that is not finished; syncing every case would cost more than most cases.
         os.fsync(self._handle)
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of the finished groups' cases in order, from the journal."""
+    @property
+    def has_observations(self) -> bool:
+        return any(self._observed)
+
+    @property
+    def has_contents(self) -> bool:
+        return bool(self._contents)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of the finished groups' cases, in order."""
+        yield from (line["report"] for line in self._lines_of(self._places[number] for number in self._order))
+
+    def observations(self) -> Iterator[dict[str, Any]]:
+        """The rows of what was observed of them, in the same order."""
+        observed = (self._places[number] for number in self._order if self._observed[number])
+        yield from (line["observation"] for line in self._lines_of(observed))
+
+    def contents(self) -> Iterator[dict[str, Any]]:
+        """The large contents that the observations refer to."""
+        yield from self._lines_of(self._contents.values())
+
+    def _lines_of(self, places: Iterable[int]) -> Iterator[dict[str, Any]]:
         with self._path.open("rb") as journal:
-            for number in self._order:
-                journal.seek(self._places[number])
-                row: dict[str, Any] = json.loads(journal.readline())["report"]
-                yield row
+            for place in places:
+                journal.seek(place)
+                yield json.loads(journal.readline())
 
     def _append(self, line: dict[str, Any]) -> None:
         data = memoryview(_encoded(line))
@@ -175,6 +215,20 @@ def replay(cls: type[Results], path: Path, *, with_reports: bool = True) -> Resu
     if not with_reports:
         results.reports = []
     return results
+
+
+def journal_places(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Where each line begins that is whole, and the line."""
+    try:
+        with path.open("rb") as file:
+            place = 0
+            for text in file:
+                line = _decoded(text)
+                if line is not None:
+                    yield place, line
+                place += len(text)
+    except OSError as error:
+        raise ReportError(f"{shown_path(path)}: cannot be read: {error.strerror or error}") from error
 
 
 def journal_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -236,5 +290,11 @@ def _encoded(line: dict[str, Any]) -> bytes:
     return json.dumps(line, sort_keys=True).encode() + b"\n"
 
 
-def _write(line: dict[str, Any], file: Any) -> None:
-    file.write(_encoded(line))
+def _begin(head: dict[str, Any], carried: Path | None, file: Any) -> None:
+    """Write the first lines of a journal: its head, and what is carried over from another one."""
+    file.write(_encoded(head))
+    for _, line in journal_places(carried) if carried is not None else ():
+        if "content" in line:
+            file.write(_encoded(line))
+        elif row := line.get("observation") or line.get("carried"):
+            file.write(_encoded({"carried": row}))

@@ -21,13 +21,16 @@ from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.adapters.running import Adapter
 from slop_code.evaluation.author_process import BenchHandle
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
-from slop_code.evaluation.group_run import GroupRun, Surroundings
+from slop_code.evaluation.group_run import Finding, GroupRun, Surroundings
 from slop_code.evaluation.judging import error_report, judge, update_store
 from slop_code.evaluation.lanes import Lanes
 from slop_code.evaluation.ledger import Ledger
 from slop_code.evaluation.listening import Listener, RunInterrupted, RunLabel, RunOptions, Selection
 from slop_code.evaluation.loaders.initialization import initialize_loader as initialize_loader
 from slop_code.evaluation.masking import masked, masked_report
+from slop_code.evaluation.observation_keys import place_key
+from slop_code.evaluation.observations import to_row
+from slop_code.evaluation.recall import Recall
 from slop_code.evaluation.report import CorrectnessResults, ReportWriter
 from slop_code.evaluation.scheduler import WorkerPool
 from slop_code.evaluation.timings import recall_times, remember_times
@@ -120,6 +123,7 @@ class CheckpointRunner:
         self._secrets = env_spec.passed_secrets()
         self._stopping = threading.Event()
         self._lanes: Lanes | None = None
+        self._place = ""
         self._running: set[GroupRun] = set()
         self._lock = threading.Lock()
 
@@ -133,10 +137,10 @@ class CheckpointRunner:
                 bench = self.pool.nursery.bench(self.problem, self.checkpoint, self.selection)
                 stack.callback(bench.close)
                 lanes = self._lanes = self._prepare(stack)
-                writer = stack.enter_context(ReportWriter(self.output_dir, self.results)) if self.output_dir else None
+                recall, writer = self._open_files(stack)
                 ledger = Ledger(self.results, groups, writer, keep_reports=self.keep_reports)
                 try:
-                    self._run_groups(groups, self._surroundings(bench, lanes, ledger), ledger)
+                    self._run_groups(groups, self._surroundings(bench, lanes, ledger, recall), ledger)
                 finally:
                     if self._stopping.is_set():
                         ledger.break_off()
@@ -146,6 +150,16 @@ class CheckpointRunner:
             raise RunInterrupted(self.results) from None
         self._tell(self.listener.run_ended, self.label, self.results)
         return self.results
+
+    def _open_files(self, stack: ExitStack) -> tuple[Recall | None, ReportWriter | None]:
+        """What an earlier run left in the output folder, and the writer of what this one will."""
+        if self.output_dir is None:
+            return None, None
+        recall = Recall(Path(self.output_dir)) if self.options.reuse else None
+        if recall is not None:
+            stack.callback(recall.close)
+        writer = ReportWriter(self.output_dir, self.results, carries=self.options.reuse)
+        return recall, stack.enter_context(writer)
 
     def _prepare(self, stack: ExitStack) -> Lanes:
         driver = open_driver(self.env_spec)
@@ -159,6 +173,8 @@ class CheckpointRunner:
         self._note_preparation(image)
         assets = _copy_assets(self.problem)
         stack.callback(assets.close)
+        surroundings = self.options.surroundings
+        self._place = place_key(image, self.env_spec, self.problem, self.checkpoint, assets, surroundings)
         lanes = Lanes(self.problem, self.checkpoint, self.env_spec, driver, image, assets)
         stack.callback(lanes.close)
         return lanes
@@ -174,10 +190,13 @@ class CheckpointRunner:
         for failure in self.results.setup_failures:
             get_logger(__name__).warning(f"A setup command failed: {failure}")
 
-    def _surroundings(self, bench: BenchHandle, lanes: Lanes, ledger: Ledger) -> Surroundings:
-        def finished(group: GroupConfig, report: VerifierReport) -> None:
+    def _surroundings(self, bench: BenchHandle, lanes: Lanes, ledger: Ledger, recall: Recall | None) -> Surroundings:
+        def finished(group: GroupConfig, report: VerifierReport, found: Finding | None) -> None:
             report = masked_report(report, self._secrets)
-            ledger.add(group, report)
+            observed = None
+            if found is not None and ledger.keeps_observations:
+                observed = to_row(group.name, report.id, found.subject, found.observation, self._secrets)
+            ledger.add(group, report, observed)
             self._tell(self.listener.case_finished, self.label, report)
             if self.options.fail_fast and report.outcome != "passed":
                 self._stop()
@@ -191,6 +210,9 @@ class CheckpointRunner:
             stopping=self._stopping,
             is_cli=not isinstance(self.problem.adapter, APIAdapterConfig),
             selects_cases=self.selection.only is not None or self.selection.cases != ("*",),
+            place=self._place,
+            recall=recall,
+            reused=lambda group, case: self._tell(self.listener.case_reused, self.label, group.name, case),
             started=lambda group, case: self._tell(self.listener.case_started, self.label, group.name, case),
             counted=lambda group, cases, complete: self._tell(
                 self.listener.enumerated, self.label, group.name, cases, complete

@@ -43,17 +43,29 @@ def cache_folder() -> Path:
 def locked(path: Path, *, exclusive: bool, wait: bool = True) -> Iterator[bool]:
     """Hold the lock file at `path`; gives False if it is taken and `wait` is false."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
-    try:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(descriptor)
+            try:
+                fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            # `clear_cache` may have removed the file while we waited for it: then others hold another one.
+            if _is_at(descriptor, path):
+                yield True
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    own = os.fstat(descriptor)
+    with contextlib.suppress(FileNotFoundError):
+        there = path.stat()
+        return (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino)
+    return False
 
 
 def cached_images(folder: Path) -> list[CachedImage]:
@@ -61,9 +73,12 @@ def cached_images(folder: Path) -> list[CachedImage]:
     images = [entry for entry in (folder / "images").glob("*") if entry.is_dir()] if folder.is_dir() else []
     found = []
     for image in images:
-        complete = image / COMPLETE
-        used = complete.stat().st_mtime if complete.exists() else 0.0
-        found.append(CachedImage(image, _size(image), used, complete.exists()))
+        try:
+            used = (image / COMPLETE).stat().st_mtime
+        except FileNotFoundError:
+            found.append(CachedImage(image, _size(image), 0.0, complete=False))
+        else:
+            found.append(CachedImage(image, _size(image), used, complete=True))
     return sorted(found, key=lambda item: item.used)
 
 
@@ -79,7 +94,8 @@ def clear_cache(folder: Path, *, keep_bytes: int = 0) -> list[CachedImage]:
         if total <= keep_bytes and image.complete:
             continue
         with locked(image.folder.with_suffix(".lock"), exclusive=True, wait=False) as held:
-            if held:
+            # One that was half-made when we looked may be complete by now.
+            if held and (image.folder / COMPLETE).exists() == image.complete:
                 remove(image.folder)
                 image.folder.with_suffix(".lock").unlink(missing_ok=True)
                 removed.append(image)

@@ -85,11 +85,17 @@ def prepare_image(
     key = _key(content_key(submission, entries), spec, identity)
     folder = images / key
     lock = images / f"{key}.lock"
-    hold = ExitStack()
-    hold.enter_context(locked(lock, exclusive=False))
-    reused = (folder / COMPLETE).exists()
-    if not reused:
+    reused = True
+    while True:
+        hold = ExitStack()
+        hold.enter_context(locked(lock, exclusive=False))
+        if (folder / COMPLETE).exists():
+            if not reused:
+                # While we hold it, since it could be the one to go.
+                clear_cache(images.parent, keep_bytes=DEFAULT_LIMIT)
+            return _load(key, folder, reused, hold)
         hold.close()
+        reused = False
         with locked(lock, exclusive=True):
             if not (folder / COMPLETE).exists():
                 remove(folder)
@@ -97,10 +103,7 @@ def prepare_image(
                 (folder / "tools").mkdir()
                 copy_entries(submission, entries, folder / "workspace")
                 _finish(folder, prepare(folder), {entry.path for entry in entries}, strict=spec.setup.strict)
-        clear_cache(images.parent, keep_bytes=DEFAULT_LIMIT)
-        hold = ExitStack()
-        hold.enter_context(locked(lock, exclusive=False))
-    return _load(key, folder, reused, hold)
+        # Somebody else who clears the cache may take it before we hold it; then it is made once more.
 
 
 def _key(content: str, spec: EnvironmentSpec, identity: Any) -> str:

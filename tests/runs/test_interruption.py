@@ -1,0 +1,103 @@
+"""Ctrl-C, SIGTERM and kill -9 in the middle: what is finished is kept, and the same command goes on from there."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from slop_code.evaluation.report import CorrectnessResults
+from tests.runs.world import World, wait_until
+
+SECOND = "run/greet/second"
+
+
+@pytest.fixture
+def stuck(world: World) -> World:
+    """A world where `second` has one case that is done at once and one that waits for the file `go`."""
+    world.snapshot(
+        "run",
+        "greet",
+        "second",
+        f'test -n "$1" || {{ echo hello; exit; }}\necho $$ > {world.root}/mark\n'
+        f"while ! test -e {world.root}/go; do sleep 0.02; done\necho hello $1\n",
+    )
+    return world
+
+
+def in_the_middle(world: World, process: subprocess.Popen[str]) -> None:
+    """Wait until `first` is finished, and one case of `second`, and the other one runs."""
+
+    def is_there() -> bool:
+        assert process.poll() is None, process.communicate()
+        journal = world.root / SECOND / "reports.partial.jsonl"
+        finished = (world.root / "run/checkpoint_results.jsonl").exists() and "first" in {
+            line["checkpoint"] for line in world.lines()
+        }
+        return finished and (world.root / "mark").exists() and journal.exists() and '"nobody"' in journal.read_text()
+
+    wait_until(is_there, "the middle of the evaluation")
+
+
+def goes_on(world: World) -> None:
+    (world.root / "go").touch()
+    done = world.invoke("eval", "run")
+    assert done.returncode == 0
+    assert "evaluated 1: the last evaluation did not end (greet/second)" in done.stderr
+    assert "skipped 1" in done.stderr
+    assert [line["passed"] for line in world.lines()] == [True, True]
+    left = sorted(path.name for path in (world.root / SECOND).iterdir())
+    assert left == ["evaluation.json", "evaluation.key.json", "observations.parquet", "reports.parquet", "snapshot"]
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_evaluation_reports_what_is_finished(stuck: World, signal_number: signal.Signals) -> None:
+    with stuck.started("eval", "run", "-j", "2") as process:
+        in_the_middle(stuck, process)
+        process.send_signal(signal_number)
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, "")
+    assert "Traceback" not in stderr
+    assert "greet    2/2 ✓  1/1 so far" in stderr
+    assert "interrupted: what is finished is kept" in stderr
+    assert [line["checkpoint"] for line in stuck.lines()] == ["first"]
+    partial = CorrectnessResults.from_dir(stuck.root / SECOND)
+    assert (partial.complete, [report.id for report in partial.reports]) == (False, ["nobody"])
+    assert not Path(f"/proc/{(stuck.root / 'mark').read_text().strip()}").exists()
+    goes_on(stuck)
+
+
+def test_a_killed_evaluation_loses_nothing_that_was_finished(stuck: World) -> None:
+    with stuck.started("eval", "run", "-j", "2") as process:
+        in_the_middle(stuck, process)
+        process.kill()
+        process.communicate(timeout=60)
+    assert [line["checkpoint"] for line in stuck.lines()] == ["first"]
+    goes_on(stuck)
+
+
+def test_an_interrupted_reevaluation_does_not_leave_the_old_line(stuck: World) -> None:
+    (stuck.root / "go").touch()
+    stuck.invoke("eval", "run")
+    (stuck.root / "go").unlink()
+    (stuck.root / "mark").unlink()
+    stuck.write(f"{SECOND}/snapshot/new", "")
+    with stuck.started("eval", "run", "-j", "2") as process:
+        in_the_middle(stuck, process)
+        assert [line["checkpoint"] for line in stuck.lines()] == ["first"]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    goes_on(stuck)
+
+
+def test_eval_snapshot_keeps_what_is_finished_of_a_part_too(stuck: World) -> None:
+    arguments = ("eval-snapshot", f"{SECOND}/snapshot", "-p", "greet", "-c", "2", "--case", "*o*")
+    with stuck.started(*arguments) as process:
+        wait_until((stuck.root / "mark").exists, "the case")
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in stderr
+    assert CorrectnessResults.from_dir(stuck.root / SECOND).complete is False
