@@ -21,6 +21,8 @@ from slop_code.execution.snapshot import content_key, list_entries
 
 MEANING = 1
 """Raised when running the same case comes to mean something else."""
+START = "in order"
+"""What the first of a row of cases comes `after`."""
 _ASKED = ("arguments", "timeout_s", "tracked_files", "reset")
 _CLI = ("stdin",)
 _API = ("query", "method", "path", "headers", "body", "retries")

@@ -10,12 +10,10 @@ from slop_code.evaluation.desk import HandedOut
 from slop_code.evaluation.group_run import Arrived, GroupRun
 from slop_code.evaluation.lanes import Lane
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
-from slop_code.evaluation.observation_keys import after, case_key
+from slop_code.evaluation.observation_keys import START, after, case_key
 from slop_code.evaluation.scheduler import Ticket
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.errors import ExecutionError
-
-_START = "in order"
 
 
 def run_in_order(run: GroupRun) -> None:
@@ -53,7 +51,7 @@ def _replayed(run: GroupRun, last: int | None) -> bool:
 
     Later cases may be made of earlier results, so it shows only on the way whether they are the same.
     """
-    key = _START
+    key = START
     reports: list[tuple[VerifierReport, Arrived, str]] = []
     while not run.stops:
         handful = run.take(1)
@@ -89,7 +87,7 @@ class _Row:
     def run(self, first: int, last: int | None) -> int | None:
         """Report the cases from `first` to `last`; the position of a case that has to be run again, alone."""
         run = self._run
-        key = _START
+        key = START
         while not run.stops:
             handful = run.take(1)
             if handful.error is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,10 @@ class Recall:
                     return kept
         return None
 
-    def __iter__(self) -> Iterator[Kept]:
-        """Every observation, those of an unfinished run only, if there is one."""
-        for source in self._sources[:1]:
-            yield from source
+    def named(self, group: str, case_id: str, occurrence: int = 0) -> Kept | None:
+        """The observation of the case of that name in the last run; of equal names, one by its number."""
+        with self._lock:
+            return self._sources[0].named((group, case_id), occurrence) if self._sources else None
 
     def __bool__(self) -> bool:
         return bool(self._sources)
@@ -52,41 +53,46 @@ class Recall:
             source.close()
 
 
-class _Source:
+class _Source(ABC):
+    """Observations in one place, by what they are of and by name."""
+
+    def __init__(self) -> None:
+        self._subjects: dict[Subject, Any] = {}
+        self._names: dict[tuple[str, str], list[Any]] = {}
+
     def find(self, subject: Subject) -> Kept | None:
-        raise NotImplementedError
+        place = self._subjects.get(subject)
+        return None if place is None else self._read(place)
 
-    def __iter__(self) -> Iterator[Kept]:
-        raise NotImplementedError
+    def named(self, name: tuple[str, str], occurrence: int) -> Kept | None:
+        places = self._names.get(name, ())
+        return self._read(places[occurrence]) if occurrence < len(places) else None
 
-    def close(self) -> None:
-        raise NotImplementedError
+    def _note(self, row: Mapping[str, Any], place: Any, *, carried: bool = False) -> None:
+        if row["reusable"]:
+            self._subjects[Subject(row["place_key"], row["case_key"])] = place
+        if not carried:
+            self._names.setdefault((row["group"], row["id"]), []).append(place)
+
+    @abstractmethod
+    def _read(self, place: Any) -> Kept: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
 
 
 class _Journal(_Source):
     """Lines of a journal, by where they begin. The file may grow or be replaced: what is open stays as it was."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self._file = path.open("rb")
-        self._rows: dict[Subject, int] = {}
-        self._all: list[int] = []
         self._contents: dict[str, int] = {}
         for place, line in journal_places(path):
             if "content" in line:
                 self._contents[line["content"]] = place
-            else:
-                row = line.get("observation") or line.get("carried")
-                if row:
-                    self._all.append(place)
-                    if row["reusable"]:
-                        self._rows[Subject(row["place_key"], row["case_key"])] = place
-
-    def find(self, subject: Subject) -> Kept | None:
-        place = self._rows.get(subject)
-        return None if place is None else self._read(place)
-
-    def __iter__(self) -> Iterator[Kept]:
-        yield from map(self._read, self._all)
+            elif row := line.get("observation") or line.get("carried"):
+                self._note(row, place, carried="carried" in line)
 
     def close(self) -> None:
         self._file.close()
@@ -109,32 +115,25 @@ class _Table(_Source):
         import pyarrow  # type: ignore[import-untyped]
         import pyarrow.parquet  # type: ignore[import-untyped]
 
+        super().__init__()
         self._path = directory / OBSERVATIONS
         try:
             self._table = pyarrow.parquet.ParquetFile(self._path)
             contents = directory / CONTENTS
             self._contents = pyarrow.parquet.ParquetFile(contents) if contents.is_file() else None
-            self._rows: dict[Subject, tuple[int, int]] = {}
             for group in range(self._table.num_row_groups):
-                columns = ["place_key", "case_key", "reusable"]
-                rows = self._table.read_row_group(group, columns=columns).to_pylist()
-                for number, row in enumerate(rows):
-                    if row["reusable"]:
-                        self._rows[Subject(row["place_key"], row["case_key"])] = (group, number)
+                columns = ["group", "id", "place_key", "case_key", "reusable"]
+                for number, row in enumerate(self._table.read_row_group(group, columns=columns).to_pylist()):
+                    self._note(row, (group, number))
         except (pyarrow.ArrowException, OSError, KeyError) as error:
             raise ReportError(f"{shown_path(self._path)}: is damaged or cannot be read: {error}") from error
         self._group = lru_cache(maxsize=_CACHED_GROUPS)(self._read_group)
         self._content = lru_cache(maxsize=_CACHED_CONTENTS)(self._read_content)
         self._content_places: dict[str, tuple[int, int]] | None = None
 
-    def find(self, subject: Subject) -> Kept | None:
-        place = self._rows.get(subject)
-        return None if place is None else from_row(self._group(place[0])[place[1]], self._content)
-
-    def __iter__(self) -> Iterator[Kept]:
-        for group in range(self._table.num_row_groups):
-            for row in self._group(group):
-                yield from_row(row, self._content)
+    def _read(self, place: tuple[int, int]) -> Kept:
+        group, number = place
+        return from_row(self._group(group)[number], self._content)
 
     def close(self) -> None:
         self._table.close()

@@ -1,0 +1,179 @@
+"""Judging stored observations again, with the loader and the verifier as they are now; nothing is run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.author_process import BenchHandle, DeskError, Nursery
+from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
+from slop_code.evaluation.desk import HandedOut
+from slop_code.evaluation.group_run import AuthorDesk
+from slop_code.evaluation.judging import error_report, lost_group
+from slop_code.evaluation.ledger import Ledger
+from slop_code.evaluation.listening import Selection
+from slop_code.evaluation.loaders.loader_protocol import LoaderError
+from slop_code.evaluation.observation_keys import START, after, case_key
+from slop_code.evaluation.recall import Recall
+from slop_code.evaluation.report import CorrectnessResults, ReportError, ReportWriter
+from slop_code.evaluation.verifiers.models import VerifierReport
+from slop_code.execution.cores import available_cores
+from slop_code.paths import shown_path
+
+_HANDFUL = 32
+_MISSING = "there is no observation of this case: it is new since the run, or could not be run then"
+_IN_PART = "the observation of this case is not whole: a part was too large to keep, or a secret was masked in it"
+_CHANGED = "the case has changed since it was observed: another question would have been asked"
+
+
+def judge_again(
+    directory: Path,
+    problem: ProblemConfig,
+    checkpoint: CheckpointConfig,
+    output_dir: Path,
+    *,
+    jobs: int | None = None,
+) -> CorrectnessResults:
+    """Judge the observations of the run in `directory`, and write reports into `output_dir`; both stay readable.
+
+    A case of which there is no observation, or not the whole of it, is an error. The results are returned without
+    their reports.
+
+    Raises:
+        ReportError: there are no observations.
+        VerifierError: the problem's verifier cannot be made.
+    """
+    recall = Recall(directory)
+    if not recall:
+        raise ReportError(
+            f"{shown_path(directory)}: has no observations to judge; they are written by eval, eval-problem and "
+            "eval-snapshot"
+        )
+    before = CorrectnessResults.from_dir(directory, with_reports=False)
+    results = CorrectnessResults(
+        problem_name=problem.name,
+        problem_version=problem.version,
+        name=checkpoint.name,
+        version=checkpoint.version,
+        environment=before.environment,
+        python=before.python,
+        setup_failures=before.setup_failures,
+    )
+    groups = list(checkpoint.groups.values())
+    started = time.monotonic()
+    with (
+        closing(recall),
+        closing(Nursery()) as nursery,
+        closing(nursery.bench(problem, checkpoint, Selection())) as bench,
+        ReportWriter(output_dir, results) as writer,
+    ):
+        ledger = Ledger(results, groups, writer, keep_reports=False)
+        _in_threads(groups, lambda group: _Group(bench, group, recall, ledger).judge(), jobs or available_cores())
+        results.duration = time.monotonic() - started
+    return results
+
+
+def _in_threads(groups: Sequence[GroupConfig], work: Callable[[GroupConfig], None], count: int) -> None:
+    waiting = deque(groups)
+    failures: list[BaseException] = []
+
+    def judge() -> None:
+        try:
+            while waiting and not failures:
+                work(waiting.popleft())
+        except IndexError:
+            return
+        except BaseException as error:  # noqa: BLE001  # raised again where the caller can see it
+            failures.append(error)
+
+    threads = [threading.Thread(target=judge, daemon=True) for _ in range(min(count, len(groups)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+class _Group:
+    """One group, judged from its first case to its last."""
+
+    def __init__(self, bench: BenchHandle, group: GroupConfig, recall: Recall, ledger: Ledger) -> None:
+        self._bench = bench
+        self._group = group
+        self._recall = recall
+        self._ledger = ledger
+        self._seen: dict[str, int] = {}
+        self._earlier = START
+
+    def judge(self) -> None:
+        self._ledger.begin_group(self._group)
+        try:
+            self._desk = AuthorDesk(self._bench, self._group)
+        except (LoaderError, DeskError) as error:
+            self._ledger.add(self._group, lost_group(self._group, "loader", str(error)))
+        else:
+            try:
+                self._judge_all()
+            finally:
+                self._desk.close()
+        self._ledger.end_group(self._group)
+
+    def _judge_all(self) -> None:
+        # Where a store is fed, the next case may be made of the result of this one.
+        count = 1 if self._desk.keeps_store else _HANDFUL
+        complete = False
+        while not complete:
+            handful = self._desk.take(count)
+            complete = handful.complete
+            waiting = deque(self._found(handed) for handed in handful.cases)
+            while waiting:
+                ready = [
+                    (found.handed.position, found.observation)
+                    for found in takewhile(lambda found: found.observation is not None, waiting)
+                    if found.observation is not None
+                ]
+                for report in self._judged(waiting[0], ready):
+                    self._add(report, waiting.popleft().remark)
+            if handful.error is not None:
+                self._ledger.add(self._group, lost_group(self._group, "loader", handful.error))
+
+    def _judged(self, first: _Found, ready: list[tuple[int, Observation]]) -> list[VerifierReport]:
+        """The reports on the first of those that are ready, or on one that is not."""
+        if first.observation is None:
+            self._desk.drop(first.handed.position)
+            return [error_report(first.handed.case, first.remark)]
+        several = self._desk.judge_some(ready) if len(ready) > 1 else []
+        return several or [self._desk.judge(first.handed, first.observation, is_last=True)]
+
+    def _found(self, handed: HandedOut) -> _Found:
+        name = handed.case.id
+        occurrence = self._seen[name] = self._seen.get(name, -1) + 1
+        key = case_key(handed.case)
+        if not self._desk.independent:
+            key = self._earlier = after(self._earlier, key)
+        kept = self._recall.named(self._group.name, name, occurrence)
+        if kept is None or not kept.whole:
+            return _Found(handed, None, _MISSING if kept is None else _IN_PART)
+        return _Found(handed, kept.observation, "" if kept.subject.case == key else _CHANGED)
+
+    def _add(self, report: VerifierReport, remark: str) -> None:
+        if remark and report.error is None:
+            report = report.model_copy(update={"warnings": [remark, *report.warnings]})
+        self._ledger.add(self._group, report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A case, what was observed of it, and what is to be said about that."""
+
+    handed: HandedOut
+    observation: Observation | None
+    remark: str
