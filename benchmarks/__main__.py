@@ -7,16 +7,18 @@ import platform
 import sys
 from collections.abc import Callable
 
-from benchmarks import api, drivers, evaluation, imports, judging, loading, scale
+from benchmarks import api, drivers, evaluation, imports, judging, loading, rejudging, scale, startup
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "imports": imports.main,
+    "startup": startup.main,
     "loading": loading.main,
     "drivers": drivers.main,
     "api": api.main,
     "judging": judging.main,
     "evaluation": evaluation.main,
     "scale": scale.main,
+    "rejudging": rejudging.main,
 }
 
 

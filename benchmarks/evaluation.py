@@ -60,7 +60,7 @@ from slop_code.evaluation.loaders import BaseLoader
 class Loader(BaseLoader):
     def __call__(self, group, store):
         for number in range({count}):
-            yield CLICase(id=f"case-{{number}}", arguments=[str(number)]), CLIResult(status_code=0, output=f"{{number}}\\n")
+            yield CLICase(id=f"case-{{number}}", arguments=[str(number)]), CLIResult(status_code=0, output=f"{{number}}{filler}\\n")
 """
 _TRIVIAL_CONFIG = """
 name: trivial
@@ -100,8 +100,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, {"SLOP_CODE_CACHE": f"{folder}/cache"}))
         _compare(_grown_example(Path(folder)), jobs, TARGETS, with_naive=True)
-        _compare(_trivial(Path(folder), 5_000), jobs, {}, with_naive=False)
-        _fixed_cost(_trivial(Path(folder), 1))
+        _compare(trivial_problem(Path(folder), 5_000), jobs, {}, with_naive=False)
+        _fixed_cost(trivial_problem(Path(folder), 1))
 
 
 def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_naive: bool) -> None:
@@ -233,12 +233,13 @@ def _grown_example(folder: Path) -> Subject:
     return Subject(f"{problem.name}, grown", problem, submission, f"{python} {entry}", entry)
 
 
-def _trivial(folder: Path, count: int) -> Subject:
+def trivial_problem(folder: Path, count: int, size: int = 0) -> Subject:
+    """A problem of `count` cases whose program prints its argument, and `size` characters more."""
     place = folder / f"trivial-{count}"
     (place / "submission").mkdir(parents=True)
     (place / "checkpoint_1").mkdir()
     (place / "config.yaml").write_text(_TRIVIAL_CONFIG)
-    (place / "loader.py").write_text(_TRIVIAL.format(count=count))
+    (place / "loader.py").write_text(_TRIVIAL.format(count=count, filler="x" * size))
     (place / "submission" / "main.sh").write_text('echo "$1"\n')
     problem = ProblemConfig.from_yaml(place)
     return Subject(f"{count:,} trivial cases (sh, echo)", problem, place / "submission", "sh main.sh", "main.sh")

@@ -19,7 +19,7 @@ _RUN = r"""
 import json, os, resource, sys, time
 from pathlib import Path
 
-from benchmarks.evaluation import _trivial
+from benchmarks.evaluation import trivial_problem
 from slop_code.evaluation import run_checkpoint
 from slop_code.evaluation.adapters.cli import CLIResult
 from slop_code.evaluation.adapters.running import Observation
@@ -40,7 +40,7 @@ class StandIn:
 
 Lanes._make = lambda self: StandIn()
 folder, count = Path(sys.argv[1]), int(sys.argv[2])
-subject = _trivial(folder, count)
+subject = trivial_problem(folder, count)
 spec = EnvironmentSpec.model_validate({"type": "local", "commands": {"command": "sh"}})
 checkpoint = next(subject.problem.iterate_checkpoints())
 started = time.perf_counter()

@@ -44,4 +44,6 @@ prepare() { # extras
       --constraint "$root/constraints.txt" --editable "$root[$1]" >&2 || return 1
     echo "$stamp" >"$venv/.stamp"
   fi
+  # Where Python is told not to write bytecode, every start would compile our sources again.
+  "$venv/bin/python" -m compileall -q "$root/src"
 }

@@ -48,14 +48,12 @@ def environment_of(wanted: str | None) -> EnvironmentSpec:
 
     if wanted is not None:
         return EnvironmentSpec.from_yaml(wanted)
+    from slop_code.execution.diagnosis import default_environment
     from slop_code.execution.sandbox import why_not
 
-    reason = why_not()
-    if reason is None:
-        note("environment: sandbox-py (the default)")
-        return EnvironmentSpec.from_yaml("sandbox-py")
-    note(f"environment: local-py, without protection, because {reason}")
-    return EnvironmentSpec.from_yaml("local-py")
+    name, reason = default_environment(), why_not()
+    note(f"environment: {name}{f', without protection, because {reason}' if reason else ' (the default)'}")
+    return EnvironmentSpec.from_yaml(name)
 
 
 def snapshot_folder(wanted: Path) -> Path:

@@ -2,32 +2,78 @@
 
 from __future__ import annotations
 
-import json
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from slop_code.cli.choices import checkpoint_of, environment_of, problem_folder, snapshot_folder
-from slop_code.cli.console import note
-
-if TYPE_CHECKING:
-    from slop_code.evaluation import CheckpointConfig, CorrectnessResults
-    from slop_code.evaluation.verifiers import VerifierReport
+from slop_code.cli import options
+from slop_code.cli.choices import UsageError
+from slop_code.cli.console import emit
+from slop_code.cli.quick_imports import quick_imports
 
 app = typer.Typer(help="Tools for problem authors.", no_args_is_help=True)
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    JSON = "json"
+    TABLE = "table"
 
 
 @app.command("run-case")
 def run_case(
     context: typer.Context,
-    snapshot_dir: Annotated[Path, typer.Option("-s", "--snapshot-dir", help="Folder of the submission.")],
-    problem: Annotated[str, typer.Option("-p", "--problem", help="A problem's name, or its folder.")],
-    checkpoint: Annotated[str, typer.Option("-c", "--checkpoint", help="A number from 1, or a name.")],
-    env_config: Annotated[str | None, typer.Option("-e", "--env-config", help="An environment's file or name.")] = None,
-    group: Annotated[str, typer.Option("-g", "--group", help="Only groups that match this glob.")] = "*",
-    case: Annotated[str, typer.Option("--case", help="Only cases that match this glob.")] = "*",
+    snapshot_dir: options.Snapshot,
+    problem: options.Problem,
+    checkpoint: options.Checkpoint,
+    env_config: options.Environment = None,
+    group: options.Groups = None,
+    case: options.Cases = None,
     full: Annotated[bool, typer.Option("--full", help="Print the whole report of each case.")] = False,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="json: the array; table: the summary for people, on stdout.")
+    ] = Format.JSON,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Run nothing; print what would run as [{id, group}, …].")
+    ] = False,
+    rerun_failed: Annotated[
+        bool, typer.Option("--rerun-failed", help="Only the cases that did not pass when they last ran.")
+    ] = False,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "--repeat",
+            min=1,
+            metavar="N",
+            help='Run everything N times. Each case is still one entry, with "runs" (outcome, score, run_s of each), '
+            '"agrees" (whether all were judged alike) and "varies" (verified attributes with changing values); '
+            "the rest of it is the first run that did not pass.",
+        ),
+    ] = 1,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Run again what an edit of the problem or submission affects, until Ctrl-C; an array a round.",
+        ),
+    ] = False,
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept", help="Write what failed cases gave into their case files, as the new expectation, after asking."
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before --accept writes.")] = False,
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")] = None,
+    jobs: options.Jobs = None,
+    fail_fast: options.FailFast = False,
+    confirm_failures: options.ConfirmFailures = False,
+    exclusive: options.Exclusive = None,
+    keep_workspaces: options.KeepWorkspaces = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Run a submission's cases and print a JSON array of their results.
 
@@ -35,62 +81,67 @@ def run_case(
     Examples:
       slop-code tools run-case -s solution -p calculator -c 1
       slop-code tools run-case -s solution -p calculator -c 1 -g core --case 'add*' --full | jq '.[0].results.output'
+      slop-code tools run-case -s solution -p calculator -c 1 --rerun-failed --format table
+      slop-code tools run-case -s solution -p calculator -c 1 --watch -q | jq -c '.[] | {id, passed}'
 
-    Exits with 0 if all passed, 1 if something failed or timed out, 2 for bad usage or nothing selected, and 3 if
-    something could not be judged.
+    In groups with state, cases before a selected one run too and are not reported.
+
+    Exits with 0 if all passed, 1 if something failed or timed out, 2 for bad usage or nothing selected, 3 if
+    something could not be judged, and 130 if it was interrupted; what had finished by then is printed.
     """
-    from slop_code.evaluation import ProblemConfig
-    from slop_code.evaluation.listening import Selection
-    from slop_code.evaluation.runner import run_checkpoint
+    with quick_imports():
+        import slop_code.evaluation.config
+        import slop_code.evaluation.runner  # noqa: F401  # for all models to be made in this block
+        from slop_code.cli.case_json import as_array
+        from slop_code.cli.case_runs import Asked, load, report, run_once, wanted_selection
 
-    chosen_problem = ProblemConfig.from_yaml(problem_folder(context.obj.problem_path, problem))
-    chosen = checkpoint_of(chosen_problem, checkpoint)
-    results = run_checkpoint(
-        snapshot_folder(snapshot_dir),
-        chosen_problem,
-        chosen,
-        environment_of(env_config),
-        selection=Selection(groups=(group,), cases=(case,)),
+    modes = {"--list": only_list, "--repeat": repeat > 1, "--watch": watch, "--accept": accept}
+    _only_one(*[name for name, given in modes.items() if given])
+    if yes and not accept:
+        raise UsageError("--yes goes with --accept, and means nothing without it")
+    asked = Asked(
+        problem_path=context.obj.problem_path,
+        snapshot=snapshot_dir,
+        problem=problem,
+        checkpoint=checkpoint,
+        environment=env_config,
+        selection=options.selection_of(group, case),
+        options=options.run_options(jobs, confirm_failures, fail_fast, exclusive, keep_workspaces),
+        rerun_failed=rerun_failed,
+        full=full,
+        table=output_format is Format.TABLE,
+        quiet=quiet,
+        junit=junit,
     )
-    shown = [_full(report) if full else _brief(report) for report in results.reports]
-    typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
-    for report in results.reports:
-        if report.error:
-            note(f"error: {report.group}/{report.id}: {report.error}")
-    raise typer.Exit(_exit_code(results, chosen, group, case))
+    if watch:
+        from slop_code.cli.watching import watch_cases
+
+        watch_cases(asked)
+    if accept:
+        from slop_code.cli.accepting import check_asking
+
+        check_asking(yes)
+    loaded = load(asked)
+    selection = wanted_selection(asked, loaded)
+    if isinstance(selection, int):
+        if not asked.table:
+            emit(as_array([]))
+        raise typer.Exit(selection)
+    if only_list:
+        from slop_code.cli.listing import show_cases
+
+        raise typer.Exit(show_cases(loaded, selection))
+    if repeat > 1:
+        from slop_code.cli.repeating import run_repeatedly
+
+        raise typer.Exit(run_repeatedly(asked, loaded, selection, repeat))
+    if accept:
+        from slop_code.cli.accepting import run_and_accept
+
+        raise typer.Exit(run_and_accept(asked, loaded, selection, yes=yes))
+    raise typer.Exit(report(asked, loaded, run_once(asked, loaded, selection)))
 
 
-def _full(report: VerifierReport) -> dict[str, Any]:
-    whole: dict[str, Any] = json.loads(report.model_dump_json())
-    return {**whole, "score": report.calculate_score(), "passed": report.did_pass()}
-
-
-def _brief(report: VerifierReport) -> dict[str, Any]:
-    brief: dict[str, Any] = {
-        "id": report.id,
-        "group": report.group,
-        "score": report.calculate_score(),
-        "passed": report.did_pass(),
-    }
-    if brief["passed"]:
-        return brief
-    whole = json.loads(report.model_dump_json())
-    brief["outcome"] = report.outcome
-    if report.error:
-        brief["error"] = report.error
-    brief["results"] = {
-        name: result
-        for name, result in whole["results"].items()
-        if result["is_correct"] is not None or (name == "stderr" and result["actual"])
-    }
-    return brief
-
-
-def _exit_code(results: CorrectnessResults, checkpoint: CheckpointConfig, group: str, case: str) -> int:
-    if not results.reports:
-        groups = ", ".join(checkpoint.groups) or "none"
-        note(f'nothing matches --group "{group}" and --case "{case}"; {checkpoint.name} has the groups {groups}')
-        return 2
-    if results.error_count:
-        return 3
-    return 0 if all(report.did_pass() for report in results.reports) else 1
+def _only_one(*given: str) -> None:
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} exclude each other")

@@ -18,7 +18,7 @@ import yaml
 
 from slop_code.documents import Document, Location, read_documents
 from slop_code.evaluation.atomic_files import replace_files
-from slop_code.evaluation.loaders.case_files import PATTERNS, _read_file, _Written
+from slop_code.evaluation.loaders.case_files import PATTERNS, WrittenCase, read_case_file
 from slop_code.evaluation.loaders.helpers import get_files_from_globs, get_group_path
 from slop_code.evaluation.loaders.initialization import loader_script
 from slop_code.evaluation.verifiers.content import CHECKS
@@ -106,13 +106,13 @@ def _write(change: FileChange, file: BinaryIO) -> None:
     file.write(change.new.encode("utf-8"))
 
 
-def _places(group: GroupConfig, problem: ProblemConfig, checkpoint: CheckpointConfig) -> dict[str, _Written]:
+def _places(group: GroupConfig, problem: ProblemConfig, checkpoint: CheckpointConfig) -> dict[str, WrittenCase]:
     folder = get_group_path(group, problem, checkpoint)
     files = get_files_from_globs(folder, PATTERNS, exclude=group.group_files)
-    return {written.name: written for file in files for written in _read_file(folder / file)}
+    return {written.name: written for file in files for written in read_case_file(folder / file)}
 
 
-def _written(report: VerifierReport, places: Mapping[str, Mapping[str, _Written]]) -> _Written:
+def _written(report: VerifierReport, places: Mapping[str, Mapping[str, WrittenCase]]) -> WrittenCase:
     """Where the case of a report is written, if its values can be taken over at all."""
     if report.outcome != "failed":
         raise _NotAcceptableError("it could not be judged" if report.outcome == "error" else "it timed out")
@@ -128,7 +128,7 @@ def _written(report: VerifierReport, places: Mapping[str, Mapping[str, _Written]
     return written
 
 
-def _accepted(text: str, written: _Written, report: VerifierReport) -> str:
+def _accepted(text: str, written: WrittenCase, report: VerifierReport) -> str:
     """`text` with the expectation of one case as the report has it."""
     number = _document_number(written.document)
     as_json = written.document.path.suffix.lower() == ".json"
@@ -146,7 +146,7 @@ def _accepted(text: str, written: _Written, report: VerifierReport) -> str:
     return text
 
 
-def _values(result: AttributeResult, written: _Written) -> Iterator[tuple[Location, Any]]:
+def _values(result: AttributeResult, written: WrittenCase) -> Iterator[tuple[Location, Any]]:
     """What to set below `expected`, for one attribute that was wrong."""
     name = result.attribute
     if name.startswith(_FILE_PREFIX):
@@ -175,7 +175,7 @@ def _as_expected(actual: Any, expected: Any, name: str) -> Any:
     return actual
 
 
-def _file_value(file: str, result: AttributeResult, written: _Written) -> tuple[Location, Any]:
+def _file_value(file: str, result: AttributeResult, written: WrittenCase) -> tuple[Location, Any]:
     if result.actual is None:
         raise _NotAcceptableError(f"{file} was not written")
     files = _expected(written).get("files")
@@ -193,7 +193,7 @@ def _file_value(file: str, result: AttributeResult, written: _Written) -> tuple[
     raise _NotAcceptableError(f"what {file} should be is a rule; change it by hand")
 
 
-def _header_values(result: AttributeResult, written: _Written) -> Iterator[tuple[Location, Any]]:
+def _header_values(result: AttributeResult, written: WrittenCase) -> Iterator[tuple[Location, Any]]:
     actual = result.actual if isinstance(result.actual, Mapping) else {}
     for name, wanted in (_expected(written).get("headers") or {}).items():
         found = actual.get(str(name).lower())
@@ -203,7 +203,7 @@ def _header_values(result: AttributeResult, written: _Written) -> Iterator[tuple
             yield ("headers", str(name)), found
 
 
-def _expected(written: _Written) -> Mapping[str, Any]:
+def _expected(written: WrittenCase) -> Mapping[str, Any]:
     expected = written.values.get("expected")
     return expected if isinstance(expected, Mapping) else {}
 

@@ -10,7 +10,7 @@ from slop_code.documents import Document, Location, read_document
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
 from slop_code.evaluation.config.reading import CONFIG_NAME
 from slop_code.evaluation.loaders.case_files import PATTERNS
-from slop_code.evaluation.loaders.case_files import _read_file as read_case_file
+from slop_code.evaluation.loaders.case_files import read_case_file as read_case_file
 from slop_code.evaluation.loaders.helpers import get_files_from_globs, get_group_path
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
 from slop_code.findings import Findings, Severity

@@ -69,12 +69,13 @@ class Desk:
         # A verifier that draws random numbers draws the same ones in every run.
         random.seed(f"{bench.problem.name}/{bench.checkpoint.name}/{group.name}")
         self._store = make_store(bench.loader, bench.problem, bench.checkpoint)
+        self.keeps_store = type(self._store) is not NoOpStore
         self._cases: Iterator[tuple[BaseCase, CaseResult]] | None = iterate_cases(
-            bench.loader, bench.problem, bench.checkpoint, group, self._store
+            bench.loader, bench.problem, bench.checkpoint, group, self._store, wanted=lambda: self._wanted
         )
+        self._wanted = 1
         self._out: dict[int, tuple[BaseCase, CaseResult]] = {}
         self._position = 0
-        self.keeps_store = type(self._store) is not NoOpStore
         cli = bench.problem.adapter.type == "cli"
         self.independent = cli and group.isolated and not self.keeps_store
 
@@ -83,6 +84,7 @@ class Desk:
         handed: list[HandedOut] = []
         error = None
         while self._cases is not None and len(handed) < count:
+            self._wanted = count - len(handed)
             try:
                 pair = next(self._cases, None)
             except LoaderError as trouble:

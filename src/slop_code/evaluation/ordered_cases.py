@@ -120,7 +120,8 @@ class _Row:
         def work() -> None:
             if run.stops:
                 return
-            run.around.started(run.group, handed.case.id)
+            if handed.wanted:
+                run.around.started(run.group, handed.case.id)
             run.arrivals.put(replace(self._in_lane(handed), company=task.company))
 
         task = run.around.pool.submit(work, ticket=self._ticket)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from queue import Queue
+from typing import TypeVar
 
 from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.author_process import BenchHandle, DeskError, Nursery
@@ -27,7 +29,10 @@ from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.cores import available_cores
 from slop_code.paths import shown_path
 
+Item = TypeVar("Item")
+
 _HANDFUL = 32
+_AHEAD = 4
 _MISSING = "there is no observation of this case: it is new since the run, or could not be run then"
 _IN_PART = "the observation of this case is not whole: a part was too large to keep, or a secret was masked in it"
 _CHANGED = "the case has changed since it was observed: another question would have been asked"
@@ -120,13 +125,14 @@ class _Group:
         except (LoaderError, DeskError) as error:
             self._ledger.add(self._group, lost_group(self._group, "loader", str(error)))
         else:
-            try:
-                self._judge_all()
-            finally:
-                self._desk.close()
+            with closing(self._desk):
+                # Reports are written while the next ones are made in the author's process.
+                for reports in _made_ahead(self._handfuls()):
+                    for report in reports:
+                        self._ledger.add(self._group, report)
         self._ledger.end_group(self._group)
 
-    def _judge_all(self) -> None:
+    def _handfuls(self) -> Iterator[list[VerifierReport]]:
         # Where a store is fed, the next case may be made of the result of this one.
         count = 1 if self._desk.keeps_store else _HANDFUL
         complete = False
@@ -140,10 +146,9 @@ class _Group:
                     for found in takewhile(lambda found: found.observation is not None, waiting)
                     if found.observation is not None
                 ]
-                for report in self._judged(waiting[0], ready):
-                    self._add(report, waiting.popleft().remark)
+                yield [_remarked(report, waiting.popleft().remark) for report in self._judged(waiting[0], ready)]
             if handful.error is not None:
-                self._ledger.add(self._group, lost_group(self._group, "loader", handful.error))
+                yield [lost_group(self._group, "loader", handful.error)]
 
     def _judged(self, first: _Found, ready: list[tuple[int, Observation]]) -> list[VerifierReport]:
         """The reports on the first of those that are ready, or on one that is not."""
@@ -164,11 +169,6 @@ class _Group:
             return _Found(handed, None, _MISSING if kept is None else _IN_PART)
         return _Found(handed, kept.observation, "" if kept.subject.case == key else _CHANGED)
 
-    def _add(self, report: VerifierReport, remark: str) -> None:
-        if remark and report.error is None:
-            report = report.model_copy(update={"warnings": [remark, *report.warnings]})
-        self._ledger.add(self._group, report)
-
 
 @dataclass(frozen=True, slots=True)
 class _Found:
@@ -177,3 +177,28 @@ class _Found:
     handed: HandedOut
     observation: Observation | None
     remark: str
+
+
+def _remarked(report: VerifierReport, remark: str) -> VerifierReport:
+    if not remark or report.error is not None:
+        return report
+    return report.model_copy(update={"warnings": [remark, *report.warnings]})
+
+
+def _made_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, of which the next few are made in a thread of their own."""
+    made: Queue[Item | BaseException | None] = Queue(_AHEAD)
+
+    def make() -> None:
+        try:
+            for item in items:
+                made.put(item)
+            made.put(None)
+        except BaseException as error:  # noqa: BLE001  # raised again where the caller can see it
+            made.put(error)
+
+    threading.Thread(target=make, daemon=True).start()
+    while (item := made.get()) is not None:
+        if isinstance(item, BaseException):
+            raise item
+        yield item

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from slop_code.evaluation.config.models import ProblemConfig
 from slop_code.execution.errors import ExecutionError
-from slop_code.runs.case_records import CaseRecord, iter_records
+from slop_code.runs.case_records import CaseRecord, iter_records, why
 from slop_code.runs.comparison import Totals
 from slop_code.runs.discovery import SNAPSHOT
 from slop_code.runs.result_folders import ResultFolder, natural
@@ -35,6 +35,11 @@ class BrokenCase:
     def name(self) -> str:
         """`checkpoint/group/id`, as it was first known."""
         return "/".join((*self.origin, self.after.id))
+
+    @property
+    def why(self) -> str:
+        """What differs, in one line."""
+        return why(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from slop_code.evaluation.report import iter_reports
 from slop_code.evaluation.report_format import written_summary
+from slop_code.evaluation.verifiers.json_text import from_json_text, printable
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.runs.case_records import first_line, row_score
 from slop_code.runs.result_folders import ResultFolder
@@ -37,8 +38,8 @@ _STORED = [*(name for name in CSV_COLUMNS if name != "score"), "results"]
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-def json_lines(folders: Iterable[ResultFolder], entry: Callable[[VerifierReport], dict[str, Any]]) -> Iterator[str]:
-    """The lines of one JSON object; `entry` gives what is told of a case.
+def json_lines(folders: Iterable[ResultFolder]) -> Iterator[str]:
+    """The lines of one JSON object. A case is its whole report, with `score` and `passed`.
 
     Raises:
         ReportError: some results are damaged, or a newer slop-code wrote them.
@@ -48,7 +49,8 @@ def json_lines(folders: Iterable[ResultFolder], entry: Callable[[VerifierReport]
     for folder in folders:
         summary = _json(written_summary(folder.summary()))
         yield f'{"" if first else ","}{summary[:-1]}, "cases": ['
-        yield from _separated(_json(entry(report)) for report in iter_reports(folder.path))
+        rows = iter_reports(folder.path, columns=list(VerifierReport.model_fields))
+        yield from _separated(_json(case_entry(row)) for row in rows)
         yield "]}"
         first = False
     yield "]}"
@@ -66,6 +68,21 @@ def csv_lines(folders: Iterable[ResultFolder]) -> Iterator[str]:
         for row in iter_reports(folder.path, columns=_STORED):
             cells = {**row, "score": row_score(row), "error": first_line(row["error"])}
             yield _written(writer, [_cell(cells[name]) for name in CSV_COLUMNS])
+
+
+def case_entry(row: dict[str, Any]) -> dict[str, Any]:
+    """A stored report as JSON values. Its texts are JSON already, so no report has to be made of it, which is slow."""
+    results = {
+        line["attribute"]: {**line, **{name: _value(line[name]) for name in ("actual", "expected", "diff")}}
+        for line in row["results"] or ()
+    }
+    case = {item["attribute"]: _value(item["value"]) for item in row["case"] or ()}
+    return {**row, "results": results, "case": case, "score": row_score(row), "passed": row["outcome"] == "passed"}
+
+
+def _value(text: str) -> Any:
+    # A lone surrogate is spelled out: few readers of JSON accept one.
+    return printable(from_json_text(text)) if "\\ud" in text else json.loads(text)
 
 
 class _Line:

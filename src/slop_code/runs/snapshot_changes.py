@@ -23,7 +23,9 @@ class FileChanges:
 
 
 def snapshot_changes(before: Path, after: Path) -> FileChanges:
-    """Compare two snapshots by content, right to execute and target of links, without what snapshots leave out by default.
+    """Compare what counts of two snapshots by content, right to execute and target of links.
+
+    What counts is what environments take of a submission unless they say otherwise.
 
     Raises:
         ExecutionError: one of them is not there, or cannot be read.

@@ -42,7 +42,7 @@ class CaseFileLoader(BaseLoader):
     def __call__(self, group: GroupConfig, store: CaseStore) -> LoaderYieldType:
         folder = get_group_path(group, self.problem, self.checkpoint)
         files = get_files_from_globs(folder, PATTERNS, exclude=group.group_files)
-        cases = (written for file in files for written in _read_file(folder / file))
+        cases = (written for file in files for written in read_case_file(folder / file))
         ordered, missing = _in_order(cases, group.case_order) if group.case_order else (cases, [])
         seen: dict[str, Path] = {}
         for written in ordered:
@@ -61,7 +61,7 @@ class CaseFileLoader(BaseLoader):
                 f"but {shown_path(folder)} has no such {'case' if len(missing) == 1 else 'cases'}"
             )
 
-    def _build(self, written: _Written, group: GroupConfig) -> tuple[BaseCase, CaseResult]:
+    def _build(self, written: WrittenCase, group: GroupConfig) -> tuple[BaseCase, CaseResult]:
         findings = Findings()
         values = _merged(group.case_defaults, written.values)
         body = _validated(CaseBody, values, written, (), findings)
@@ -85,7 +85,7 @@ class CaseFileLoader(BaseLoader):
             raise LoaderError(str(FindingsError(findings.errors)))
         return case, expected
 
-    def _input_files(self, body: CaseBody, written: _Written, findings: Findings) -> list[InputFile]:
+    def _input_files(self, body: CaseBody, written: WrittenCase, findings: Findings) -> list[InputFile]:
         files: list[InputFile] = []
         for index, spec in enumerate(body.input_file_specs()):
             at = (*written.at, "input_files", spec["path"] if isinstance(body.input_files, dict) else index)
@@ -107,7 +107,7 @@ class CaseFileLoader(BaseLoader):
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class WrittenCase:
     """A case as it stands in a file."""
 
     name: str
@@ -117,7 +117,7 @@ class _Written:
     repeated: bool = False
 
 
-def _read_file(path: Path) -> Iterator[_Written]:
+def read_case_file(path: Path) -> Iterator[WrittenCase]:
     findings = Findings()
     documents = read_documents(path, findings)
     if documents is None:
@@ -145,7 +145,7 @@ def _read_file(path: Path) -> Iterator[_Written]:
         values = _merged(defaults, _own_values(data, document, at))
         fallback = path.stem if len(bodies) == 1 else f"{path.stem}_{number}"
         name = str(values.get("id") or values.get("name") or fallback)
-        yield _Written(name, document, at, values, repeated=name in names)
+        yield WrittenCase(name, document, at, values, repeated=name in names)
         names.add(name)
 
 
@@ -178,7 +178,7 @@ def _merged(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _in_order(cases: Iterator[_Written], order: list[str]) -> tuple[Iterator[_Written], list[str]]:
+def _in_order(cases: Iterator[WrittenCase], order: list[str]) -> tuple[Iterator[WrittenCase], list[str]]:
     found = list(cases)
     position = {name: index for index, name in enumerate(order)}
     missing = [name for name in order if name not in {written.name for written in found}]
@@ -186,7 +186,7 @@ def _in_order(cases: Iterator[_Written], order: list[str]) -> tuple[Iterator[_Wr
 
 
 def _validated(
-    model: type[BaseModel], values: Mapping[str, Any], written: _Written, below: Location, findings: Findings
+    model: type[BaseModel], values: Mapping[str, Any], written: WrittenCase, below: Location, findings: Findings
 ) -> Any:
     try:
         return model.model_validate(values)
@@ -203,7 +203,7 @@ def _validated(
         return None
 
 
-def _warn_of_typos(written: _Written) -> None:
+def _warn_of_typos(written: WrittenCase) -> None:
     known = set(CaseBody.model_fields)
     for key in written.values:
         match = closest(key, known) if key not in known else None

@@ -40,11 +40,18 @@ def make_store(loader: Any, problem: ProblemConfig, checkpoint: CheckpointConfig
 
 
 def iterate_cases(
-    loader: Any, problem: ProblemConfig, checkpoint: CheckpointConfig, group: GroupConfig, store: Any
+    loader: Any,
+    problem: ProblemConfig,
+    checkpoint: CheckpointConfig,
+    group: GroupConfig,
+    store: Any,
+    *,
+    wanted: Callable[[], int] = lambda: 1,
 ) -> Iterator[tuple[BaseCase, CaseResult]]:
     """Yield the `(case, expected)` pairs of `group` lazily, as the adapter's classes, with every field filled in.
 
-    The loader is asked for a pair only when the caller asks for one, and ended when the caller stops early.
+    The loader is asked for a pair only when the caller asks for one, and ended when the caller stops early. A caller
+    who will ask for several, one right after the other, says how many are `wanted`, which costs less.
 
     Raises:
         LoaderError: the group's origin is unknown, or the loader raised or yielded something else. What was
@@ -59,11 +66,19 @@ def iterate_cases(
     position = 0
     try:
         while True:
-            item = _call(lambda: next(iterators[0], _END), folder, state, "the loader")
-            if item is _END:
-                return
-            position += 1
-            yield complete(item, position, problem, checkpoint, group)
+            items: list[Any] = []
+            error: LoaderError | None = None
+            try:
+                _call(lambda: _take(iterators[0], wanted(), items), folder, state, "the loader")  # noqa: B023
+            except LoaderError as trouble:
+                error = trouble
+            for item in items:
+                if item is _END:
+                    return
+                position += 1
+                yield complete(item, position, problem, checkpoint, group)
+            if error is not None:
+                raise error
     finally:
         _end(iterators, folder, state, group)
 
@@ -76,6 +91,12 @@ def _start(loader: Any, group: GroupConfig, store: Any) -> Iterator[Any]:
             "it should yield (case, expected)"
         )
     return iter(returned)
+
+
+def _take(iterator: Iterator[Any], count: int, items: list[Any]) -> None:
+    """Put the next items into `items`, which has those before the one that raised."""
+    while len(items) < count and not (items and items[-1] is _END):
+        items.append(next(iterator, _END))
 
 
 def _end(iterators: list[Iterator[Any]], folder: ScriptFolder | None, state: RandomState, group: GroupConfig) -> None:
