@@ -52,7 +52,7 @@ def report(
 
     folders = result_folders(directory)
     for folder in folders:
-        if not folder.summary().complete:
+        if not folder.complete:
             note(f"{folder.name}: the results are not complete")
     lines = _lines(folders, output_format)
     if output is None:

@@ -58,7 +58,7 @@ def _checkpoint(folder: ResultFolder, level: str) -> Iterator[str]:
     results = folder.summary()
     counts = _counted(folder)
     yield from (f"{level} {code(folder.name)}", "", _summary_line(results, counts), "")
-    if not results.complete:
+    if not folder.complete:
         yield from ("The results are **not complete**.", "")
     rows = []
     for name, group in results.group_outcomes.items():

@@ -6,7 +6,6 @@ import contextlib
 import threading
 
 from slop_code.evaluation.adapters.api import APIAdapterConfig
-from slop_code.evaluation.adapters.api_running import APIAdapter
 from slop_code.evaluation.adapters.cli_running import CLIAdapter
 from slop_code.evaluation.adapters.running import Adapter
 from slop_code.evaluation.config.models import CheckpointConfig, ProblemConfig
@@ -66,6 +65,18 @@ class Lanes:
         self._free: list[Lane] = []
         self._all: set[Lane] = set()
         self._closed = False
+        self._warming: threading.Thread | None = None
+
+    def warm_up(self) -> None:
+        """Begin to make the first lane, which takes a while, in a thread of its own."""
+
+        def warm() -> None:
+            # Whoever then takes a lane finds out what is wrong.
+            with contextlib.suppress(ExecutionError):
+                self.give(self._make())
+
+        self._warming = threading.Thread(target=warm, name="first lane", daemon=True)
+        self._warming.start()
 
     def take(self) -> Lane:
         """A lane that is fresh.
@@ -73,6 +84,10 @@ class Lanes:
         Raises:
             ExecutionError: none can be made.
         """
+        with self._lock:
+            warming, self._warming = self._warming, None
+        if warming is not None:
+            warming.join()
         with self._lock:
             lane = self._free.pop() if self._free else None
         if lane is not None:
@@ -103,8 +118,13 @@ class Lanes:
             self._closed = True
             lanes, self._all = self._all, set()
             self._free.clear()
-        for lane in lanes:
-            lane.close()
+            warming, self._warming = self._warming, None
+        # Each takes a while to end, and none has to wait for another.
+        closing = [threading.Thread(target=lane.close, daemon=True) for lane in lanes]
+        for thread in closing:
+            thread.start()
+        for thread in (*closing, *([warming] if warming is not None else [])):
+            thread.join()
 
     def _make(self) -> Lane:
         session = self._driver.session(self._image, self._assets.folder)
@@ -131,5 +151,8 @@ def make_adapter(
     command = spec.get_command(problem.entry_file)
     config = problem.adapter
     if isinstance(config, APIAdapterConfig):
+        # It brings an HTTP library along, which most problems do not need.
+        from slop_code.evaluation.adapters.api_running import APIAdapter
+
         return APIAdapter(session, assets, config.tracked_files, checkpoint.env, command, config)
     return CLIAdapter(session, assets, config.tracked_files, checkpoint.env, command)

@@ -177,6 +177,8 @@ class CheckpointRunner:
         self._place = place_key(image, self.env_spec, self.problem, self.checkpoint, assets, surroundings)
         lanes = Lanes(self.problem, self.checkpoint, self.env_spec, driver, image, assets)
         stack.callback(lanes.close)
+        if not self.options.reuse:
+            lanes.warm_up()
         return lanes
 
     def _note_preparation(self, image: Image) -> None:

@@ -94,12 +94,8 @@ def follow_cases(folders: Sequence[ResultFolder], problem: ProblemConfig | None 
     followed: dict[tuple[Origin, str], _Followed] = {}
     origins: dict[Origin, Origin] = {}
     totals: dict[str, Totals] = {}
-    incomplete = []
     for folder in folders:
-        summary = folder.summary()
-        if not summary.complete:
-            incomplete.append(folder.checkpoint)
-        own = totals[folder.checkpoint] = Totals(score=summary.score)
+        own = totals[folder.checkpoint] = Totals(score=folder.summary().score)
         for case, record in _cases_of(folder, names, origins, own).items():
             if case in followed:
                 followed[case].goes_on(folder.checkpoint, record)
@@ -108,7 +104,7 @@ def follow_cases(folders: Sequence[ResultFolder], problem: ProblemConfig | None 
     return Breakage(
         problem=folders[0].problem,
         checkpoints=totals,
-        incomplete=incomplete,
+        incomplete=[folder.checkpoint for folder in folders if not folder.complete],
         followed=sum(case.checkpoints > 1 for case in followed.values()),
         steps=_steps(followed, folders),
     )

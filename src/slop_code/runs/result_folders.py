@@ -30,6 +30,8 @@ class ResultFolder:
     path: Path
     problem: str
     checkpoint: str
+    complete: bool = True
+    """False if the run ended before all of its groups did, or still goes on."""
 
     @property
     def name(self) -> str:
@@ -63,7 +65,7 @@ def result_folders(folder: Path) -> list[ResultFolder]:
                 f"{shown_path(found[key].path)} and {shown_path(path)} both have results of {'/'.join(key)}; "
                 "name the one that is meant"
             )
-        found[key] = ResultFolder(path, *key)
+        found[key] = ResultFolder(path, *key, complete=summary.complete)
     if not found:
         raise DiscoveryError(f"{shown_path(folder)}: has no results ({REPORTS} and {SUMMARY}); {_likeness(folder)}")
     return sorted(found.values(), key=lambda item: (natural(item.problem), natural(item.checkpoint)))

@@ -140,7 +140,7 @@ class BaseCase(_Attributes):
     group at hand when the case is run.
     """
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
     made_for: ClassVar[str] = ""
 
     id: Annotated[Text, Field(min_length=1)]
@@ -220,7 +220,7 @@ class CaseResult(_Attributes):
     may carry extra fields for the verifier to read.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
     id: Text = ""
     group: str = ""
