@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from slop_code.cli.compare_differences import differences, lines_of
+
 if TYPE_CHECKING:
     from slop_code.runs.breakage import Breakage, Step
     from slop_code.runs.case_records import CaseRecord
@@ -16,19 +18,28 @@ FORMAT_VERSION = 1
 
 
 def comparison_json(comparison: Comparison) -> str:
-    """Two results: counts, scores and times by checkpoint and group, and each case that changed."""
+    """Two results: counts, scores and times by checkpoint and group, and each case that changed.
+
+    Raises:
+        ReportError: the reports of cases that changed cannot be read.
+    """
+    known = differences(case.telling for case in comparison.cases)
     return _text(
         {
             "same": comparison.is_same,
             "counts": {**comparison.counts, "unchanged": comparison.unchanged},
             "checkpoints": [_checkpoint(change) for change in comparison.checkpoints],
-            "cases": [_case(case) for case in comparison.cases],
+            "cases": [{**_case(case), "difference": lines_of(case, known)} for case in comparison.cases],
         }
     )
 
 
 def breakage_json(problems: Sequence[Breakage]) -> str:
-    """One submission across checkpoints: each step at which cases broke, with the files that changed."""
+    """One submission across checkpoints: each step at which cases broke, with the files that changed.
+
+    Raises:
+        ReportError: the reports of cases that broke cannot be read.
+    """
     return _text({"problems": [_problem(breakage) for breakage in problems]})
 
 
@@ -98,6 +109,7 @@ def _problem(breakage: Breakage) -> dict[str, Any]:
 
 
 def _step(step: Step) -> dict[str, Any]:
+    known = differences((step.results, case.after) for case in step.cases)
     return {
         "since": step.since,
         "checkpoint": step.checkpoint,
@@ -113,6 +125,7 @@ def _step(step: Step) -> dict[str, Any]:
                 "after": _record(case.after),
                 "why": case.why,
                 "passes_again": case.passes_again,
+                "difference": known.get((step.results, case.after.number), []),
             }
             for case in step.cases
         ],

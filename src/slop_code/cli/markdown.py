@@ -21,7 +21,8 @@ def code(text: str) -> str:
 
 def cell(text: str) -> str:
     """Markdown that is made by us, as a cell of a table, which no bar in it can split."""
-    return text.replace("|", "\\|")
+    # A backslash in front of a bar must not be taken for the one that we put there.
+    return re.sub(r"(\\*)\|", lambda match: match[1] + "\\" * (len(match[1]) % 2) + r"\|", text)
 
 
 def fenced(lines: Iterable[str]) -> list[str]:

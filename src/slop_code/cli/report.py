@@ -35,7 +35,7 @@ def report(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A file to write, instead of stdout.")
     ] = None,
 ) -> None:
-    """Write results as JSON, JUnit XML, Markdown or CSV.
+    """Print results in a format of your choice.
 
     \b
     Examples:

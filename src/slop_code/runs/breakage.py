@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from slop_code.evaluation.config.models import ProblemConfig
 from slop_code.execution.errors import ExecutionError
@@ -48,6 +49,8 @@ class Step:
 
     since: str
     checkpoint: str
+    results: Path
+    """Where the reports of the latter are."""
     cases: list[BrokenCase]
     files: FileChanges | None
     trouble: str = ""
@@ -168,4 +171,4 @@ def _step(since: ResultFolder, folder: ResultFolder, cases: list[BrokenCase]) ->
         files = snapshot_changes(since.path / SNAPSHOT, folder.path / SNAPSHOT)
     except ExecutionError as error:
         trouble = str(error)
-    return Step(since.checkpoint, folder.checkpoint, cases, files, trouble)
+    return Step(since.checkpoint, folder.checkpoint, folder.path, cases, files, trouble)

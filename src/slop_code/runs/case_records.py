@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ Verdicts = tuple[tuple[str, bool], ...]
 class CaseRecord:
     """One case. Equal ids of a group are numbered: `id`, `id (2)`. `error` is its first line."""
 
+    number: int
+    """Its place among the reports, from 0."""
     group: str
     id: str
     outcome: str
@@ -56,11 +59,12 @@ def iter_records(folder: Path) -> Iterator[CaseRecord]:
     """
     numbering = _Numbering()
     known: dict[Verdicts, Verdicts] = {}
-    for row in iter_reports(folder, columns=_COLUMNS):
+    for number, row in enumerate(iter_reports(folder, columns=_COLUMNS)):
         verdicts = tuple(
             (line["attribute"], line["is_correct"]) for line in row["results"] or () if line["is_correct"] is not None
         )
         yield CaseRecord(
+            number=number,
             group=row["group"],
             id=numbering.free_id(row["group"], row["id"]),
             outcome=row["outcome"] or "error",
@@ -75,19 +79,25 @@ def iter_records(folder: Path) -> Iterator[CaseRecord]:
 
 
 def iter_not_passed(folder: Path) -> Iterator[VerifierReport]:
-    """The reports of the cases that did not pass. What passed is not even decoded.
+    """The reports of the cases that did not pass. Others are not even decoded, which is what takes time.
 
     Raises:
         ReportError: the results are damaged, or a newer slop-code wrote them.
     """
-    for row in iter_reports(folder, columns=list(VerifierReport.model_fields)):
-        if row["outcome"] == "passed":
-            continue
-        try:
-            yield VerifierReport.from_parquet_row(row)
-        except (ValueError, TypeError, KeyError) as error:
-            reason = first_reason(error) if isinstance(error, ValueError) else repr(error)
-            raise ReportError(f'{shown_path(folder)}: the report of "{row["id"]}" is damaged: {reason}') from error
+    for row in _rows(folder):
+        if row["outcome"] != "passed":
+            yield _report(row, folder)
+
+
+def reports_at(folder: Path, numbers: Collection[int]) -> Iterator[tuple[int, VerifierReport]]:
+    """The reports at these places, each with its own.
+
+    Raises:
+        ReportError: the results are damaged, or a newer slop-code wrote them.
+    """
+    for number, row in enumerate(islice(_rows(folder), max(numbers, default=-1) + 1)):
+        if number in numbers:
+            yield number, _report(row, folder)
 
 
 def row_score(row: dict[str, Any]) -> float:
@@ -136,6 +146,18 @@ def _changed_verdicts(old: dict[str, bool], new: dict[str, bool]) -> Iterator[st
         if was != is_now:
             changes.setdefault(f"{was} → {is_now}", []).append(name)
     return (f"{', '.join(names)}: {change}" for change, names in changes.items())
+
+
+def _rows(folder: Path) -> Iterator[dict[str, Any]]:
+    return iter_reports(folder, columns=list(VerifierReport.model_fields))
+
+
+def _report(row: dict[str, Any], folder: Path) -> VerifierReport:
+    try:
+        return VerifierReport.from_parquet_row(row)
+    except (ValueError, TypeError, KeyError) as error:
+        reason = first_reason(error) if isinstance(error, ValueError) else repr(error)
+        raise ReportError(f'{shown_path(folder)}: the report of "{row["id"]}" is damaged: {reason}') from error
 
 
 class _Numbering:

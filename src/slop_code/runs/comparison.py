@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from pathlib import Path
 from typing import Literal
 
 from slop_code.evaluation.report import CorrectnessResults
@@ -69,6 +70,8 @@ class CaseChange:
     before: CaseRecord | None
     after: CaseRecord | None
     why: str
+    folders: tuple[Path | None, Path | None]
+    """Where the reports of both sides are."""
 
     @property
     def group(self) -> str:
@@ -77,6 +80,14 @@ class CaseChange:
     @property
     def id(self) -> str:
         return self._any.id
+
+    @property
+    def telling(self) -> tuple[Path, CaseRecord] | None:
+        """The record whose report shows what is wrong, and its folder: the second, or the first if that is better."""
+        for folder, record in zip(reversed(self.folders), (self.after, self.before), strict=True):
+            if folder is not None and record is not None and not record.passed:
+                return folder, record
+        return None
 
     @property
     def _any(self) -> CaseRecord:
@@ -131,13 +142,14 @@ def _compare_checkpoint(
 ) -> None:
     old, new = (item.summary() if item else None for item in (before, after))
     groups = _groups(old, new)
+    folders = (before.path if before else None, after.path if after else None)
     for pair in _paired(_records(before), _records(after)):
         kind = _kind(*pair)
         _count(pair, groups, changed=kind is not None)
         if kind is None:
             comparison.unchanged += 1
         else:
-            comparison.cases.append(CaseChange(kind, *key, *pair, why=why(*pair)))
+            comparison.cases.append(CaseChange(kind, *key, *pair, why(*pair), folders))
     change = CheckpointChange(
         *key,
         _whole(old, (group.before for group in groups.values())),
