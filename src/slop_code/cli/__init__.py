@@ -42,7 +42,7 @@ class Commands(LazyGroup):
         "compare": LazyCommand(
             "slop_code.cli.compare:compare", "Compare two results, or the checkpoints of one submission."
         ),
-        "report": LazyCommand("slop_code.cli.report:report", "Write results as JSON, JUnit XML, Markdown or CSV."),
+        "report": LazyCommand("slop_code.cli.report:report", "Print results in a format of your choice."),
         "env": LazyCommand("slop_code.cli.env:app", "Show environments, and what works on this machine."),
         "cache": LazyCommand("slop_code.cli.cache:app", "Show and clear the cache of prepared submissions."),
         "schema": LazyCommand("slop_code.cli.schema:schema", "Print the JSON Schema of a file format."),
