@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -342,3 +343,22 @@ def test_an_interpreter_that_is_not_there_is_told_with_those_that_are(program: P
 def test_a_submission_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ExecutionError, match="nowhere: no such folder of a submission"):
         prepared(tmp_path / "nowhere")
+
+
+def test_many_new_submissions_can_be_prepared_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each clears the cache of what is half-made, and that must not be what another has just made."""
+    monkeypatch.setenv("SLOP_CODE_CACHE", str(tmp_path / "cache"))
+    driver = open_driver(make_spec("local"))
+
+    def prepare(number: int) -> str:
+        submission = tmp_path / f"submission-{number}"
+        submission.mkdir()
+        (submission / "main.py").write_text(f"print({number})\n")
+        image = driver.prepare(submission)
+        try:
+            return (image.folder / "workspace" / "main.py").read_text()
+        finally:
+            image.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(prepare, range(60))) == [f"print({number})\n" for number in range(60)]

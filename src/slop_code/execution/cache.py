@@ -107,8 +107,8 @@ def _size(folder: Path) -> int:
     total = 0
     pending = [folder]
     while pending:
-        with contextlib.suppress(OSError):
-            for child in os.scandir(pending.pop()):
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as children:
+            for child in children:
                 if child.is_dir(follow_symlinks=False):
                     pending.append(Path(child.path))
                 else:

@@ -3,12 +3,14 @@
 Run as a script of its own, with nothing but the standard library, so that it can also be put into a container:
 
     python -I -S warden.py CHANNEL SETTINGS    CHANNEL is an open stream socket's number, or a Unix socket's path, and
-                                               `process.Warden` has the other end; SETTINGS is JSON: rlimits to set,
-                                               folders to empty after each job, folders to remove at the end
+                                               `process.Warden` has the other end; SETTINGS is JSON, see `main`
 
 It is the ancestor (subreaper) of all that its jobs start: a grandchild that called setsid or lost its parent becomes
 its child, and is killed with the rest when the job ends. When the other end of the socket goes away, however it goes,
 the warden kills its job, removes the folders and exits, so that not even `kill -9` of the evaluator leaves anything.
+
+A program that is the warden's own user could kill it, so it has a guard, its parent, which does the same when the
+warden cannot; and where the kernel can tell (Landlock, Linux 6.12), programs cannot even send it a signal.
 
 Messages both ways are framed: 4 bytes of length, a JSON header, then as many bytes as the header's "payload" says.
 One job at a time: `run` waits for it to end, `start` leaves it running (a server) until `stop`.
@@ -28,14 +30,25 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Set, Tuple
 
-PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
+LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, LANDLOCK_SCOPE_SIGNAL = 444, 446, 2
+IPC_RMID = 0
 LIBC = ctypes.CDLL(None)
 CHUNK = 1 << 16
-STATUS_FD = 9
+# Descriptors of a program that we agree with it about; nothing else of ours ever gets these numbers.
+ARGUMENTS_FD, FILTER_FD, STATUS_FD = 7, 8, 9
+RESERVED_FDS = (ARGUMENTS_FD, FILTER_FD, STATUS_FD)
 FIRST_LOOK_S, LOOK_EVERY_S, GIVE_UP_S = 0.1, 0.1, 10
+# What a name takes of the disk, at least: so a limit on the space is one on the number of files, too.
+LEAST_FILE = 4096
+# Where a disk has less than this left, growth that nobody can be seen to own counts against the job.
+DISK_RESERVE = 1 << 29
+# Exit codes: the warden's when its folders are to stay, the guard's when the warden did not end by itself.
+KEPT, WARDEN_LOST = 69, 70
 
 
 class Capture:
@@ -84,12 +97,13 @@ class Capture:
 class Job:
     """One command with everything that it started."""
 
-    def __init__(self, request: Dict[str, Any], stdin: bytes, server: bool) -> None:
+    def __init__(self, request: Dict[str, Any], stdin: bytes, server: bool, disk: "Optional[Disk]") -> None:
         self.started = time.monotonic()
         timeout = request.get("timeout")
         self.deadline = None if timeout is None else self.started + timeout
         self.memory_limit = request.get("memory")
         self.process_limit = request.get("processes")
+        self.disk = disk
         self.next_look = self.started + FIRST_LOOK_S
         self.timed_out = False
         self.note = ""
@@ -98,35 +112,21 @@ class Job:
         self.status: Optional[int] = None
         self.ended: Optional[float] = None
         self.stdin = memoryview(stdin)
-        user = (
-            {} if request.get("uid") is None else {"user": request["uid"], "group": request["gid"], "extra_groups": []}
-        )
+        self.user = request.get("uid")
         self.told: Optional[int] = None
-        if request.get("tells_status"):
-            self.told, writer = os.pipe()
-            os.dup2(writer, STATUS_FD, inheritable=True)
-            os.close(writer)
         try:
-            # All our other descriptors are closed by the exec, so there is nothing else to close.
-            process: Any = subprocess.Popen(
-                request["argv"],
-                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=request["cwd"],
-                env=request["env"],
-                start_new_session=True,
-                close_fds=False,
-                bufsize=0,
-                umask=0o022,
-                **user,
-            )
+            if request.get("tells_status"):
+                self.told, writer = os.pipe()
+                _hand_over(writer, STATUS_FD)
+            for number, path in request.get("files", {}).items():
+                _hand_over(os.open(path, os.O_RDONLY), int(number))
+            process: Any = _popen(request, bool(stdin))
         except (OSError, ValueError):
             if self.told is not None:
                 os.close(self.told)
             raise
         finally:
-            _reserve_status_fd()
+            _reserve_fds()
         self.process = process
         self.pid = process.pid
         # If memory runs out, the kernel is to end the program and not the evaluator.
@@ -170,6 +170,8 @@ class Job:
             self.peak = max(self.peak, total)
             if total > self.memory_limit:
                 self.note = "more than %d MiB of memory" % (self.memory_limit >> 20)
+        if self.disk is not None and self.disk.is_exceeded():
+            self.note = "more than %d MiB on the disk" % (self.disk.allowance >> 20)
         if self.note:
             self.kill()
 
@@ -242,9 +244,13 @@ class Job:
 class Warden:
     """Serves one client until it goes away."""
 
-    def __init__(self, channel: socket.socket, empty: List[str]) -> None:
+    def __init__(self, channel: socket.socket, empty: List[str], clear_ipc: bool) -> None:
         self.channel = channel
         self.empty = empty
+        self.clear_ipc = clear_ipc
+        self.condition = _condition()
+        self.disk: Optional[Disk] = None
+        self.keeps_folders = False
         self.buffer = bytearray()
         self.job: Optional[Job] = None
         self.finished: Optional[Job] = None
@@ -295,10 +301,7 @@ class Warden:
             job.kill()
         elif job.pidfd in events:
             job.finish()
-            for folder in self.empty:
-                with contextlib.suppress(OSError):
-                    for name in os.listdir(folder):
-                        _remove(os.path.join(folder, name))
+            self._clear_up(job.user)
             if self.waiting:
                 self._answer_job(job)
             elif self.job is job:
@@ -306,6 +309,18 @@ class Warden:
                 self.job = None
         elif now >= job.next_look:
             job.look(now)
+
+    def _clear_up(self, user: Optional[int]) -> None:
+        """Remove what a job can leave to the next one besides its folders; as its user, who alone may enter them all."""
+        if not self.empty and not self.clear_ipc:
+            return
+        with _acting_as(user):
+            for folder in self.empty:
+                with contextlib.suppress(OSError):
+                    for name in os.listdir(folder):
+                        _remove(os.path.join(folder, name))
+            if self.clear_ipc:
+                _remove_ipc_objects()
 
     def _receive(self) -> bool:
         try:
@@ -342,8 +357,9 @@ class Warden:
             if self.was_large:
                 _forget_peak()
             self.was_large = len(payload) > CHUNK
+            self._watch_disk(request.get("disk"))
             try:
-                self.job = Job(request, payload, server=op == "start")
+                self.job = Job(request, payload, op == "start", self.disk)
             except (OSError, ValueError) as error:
                 # A line with a null byte or a lone surrogate is no ValueError of ours.
                 self._send({"failure": "%s: %s" % (request["argv"][0], error)})
@@ -361,6 +377,16 @@ class Warden:
                 self._send_report(self.finished)
         elif op == "connect":
             self._connect(request)
+        elif op == "keep":
+            self.keeps_folders = True
+            self._send({})
+
+    def _watch_disk(self, wanted: Optional[Dict[str, Any]]) -> None:
+        """Go on with what is known of the folders from the jobs before, as long as they are the same."""
+        if wanted is None:
+            self.disk = None
+        elif self.disk is None or self.disk.wanted != wanted:
+            self.disk = Disk(wanted)
 
     def _answer_job(self, job: Job) -> None:
         self.waiting = False
@@ -372,7 +398,8 @@ class Warden:
         if job is None:
             self._send({"failure": "nothing has been started"})
             return
-        self._send(job.report(), bytes(job.out.data) + bytes(job.err.data))
+        spoiled = self.condition != _condition()
+        self._send({**job.report(), "spoiled": spoiled}, bytes(job.out.data) + bytes(job.err.data))
 
     def _connect(self, request: Dict[str, Any]) -> None:
         """Connect to the server from where it runs, and hand the connection over."""
@@ -396,6 +423,150 @@ class Warden:
             self.channel.sendall(data + payload)
         else:
             socket.send_fds(self.channel, [data], [fd])
+
+
+class Disk:
+    """How much is in the folders that a job can write to.
+
+    Looking at every file is dear, so it is only done when the disk as a whole has grown by as much as would be needed.
+    """
+
+    def __init__(self, wanted: Dict[str, Any]) -> None:
+        self.wanted = wanted
+        self.allowance: int = wanted["allowance"]
+        # What was there from the beginning is not the job's.
+        self.limit: int = self.allowance + wanted["given"]
+        self.total: int = wanted["given"]
+        self.mark = self._fill()
+
+    def is_exceeded(self) -> bool:
+        fill = self._fill()
+        grown = sum(max(0, now - before) for now, before in zip(fill, self.mark))
+        if self.total + grown <= self.limit:
+            return False
+        unseen = grown > self.allowance and self._is_nearly_full()
+        self.total, self.mark = self._count(), fill
+        return self.total > self.limit or unseen
+
+    def _fill(self) -> List[int]:
+        """What is taken of the file system of each folder; of one that several are on, it counts once."""
+        found: Dict[int, int] = {}
+        for folder in self.wanted["folders"]:
+            try:
+                device, state = os.stat(folder).st_dev, os.statvfs(folder)
+            except OSError:
+                continue
+            names = max(0, state.f_files - state.f_ffree) * LEAST_FILE
+            found[device] = max((state.f_blocks - state.f_bfree) * state.f_frsize, names)
+        return list(found.values())
+
+    def _is_nearly_full(self) -> bool:
+        """Files that are deleted but open are on the disk and in no folder."""
+        with contextlib.suppress(OSError):
+            states = [os.statvfs(folder) for folder in self.wanted["folders"]]
+            return any(state.f_bavail * state.f_frsize < DISK_RESERVE for state in states)
+        return False
+
+    def _count(self) -> int:
+        total = 0
+        pending = list(self.wanted["folders"])
+        while pending and total <= self.limit:
+            try:
+                for child in os.scandir(pending.pop()):
+                    total += max(LEAST_FILE, child.stat(follow_symlinks=False).st_blocks * 512)
+                    if child.is_dir(follow_symlinks=False) and child.path not in self.wanted["without"]:
+                        pending.append(child.path)
+            except OSError:
+                continue
+        return total
+
+
+def _popen(request: Dict[str, Any], has_stdin: bool) -> Any:
+    """Start a program; all our other descriptors are closed by the exec, so there is nothing else to close."""
+    user: Dict[str, Any] = {}
+    if request.get("uid") is not None:
+        user = {"user": request["uid"], "group": request["gid"], "extra_groups": []}
+
+    def start() -> Any:
+        return subprocess.Popen(
+            request["argv"],
+            stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=request["cwd"],
+            env=request["env"],
+            start_new_session=True,
+            close_fds=False,
+            bufsize=0,
+            umask=0o022,
+            **user,
+        )
+
+    return _in_a_scope(start) if request.get("scoped") else start()
+
+
+def _in_a_scope(start: Callable[[], Any]) -> Any:
+    """What `start` returns, called where the kernel lets nobody signal or trace a process that it did not start.
+
+    Such a restriction is a thread's own and goes to what the thread starts. A fork of this process would do as well,
+    and take a millisecond longer.
+    """
+    result: List[Any] = []
+
+    def work() -> None:
+        _forbid_signals()
+        try:
+            result.append(start())
+        except BaseException as error:
+            result.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if isinstance(result[0], BaseException):
+        raise result[0]
+    return result[0]
+
+
+def _forbid_signals() -> None:
+    """Where the kernel does not know how to, nothing happens: then there is still the guard."""
+    rules = struct.pack("QQQ", 0, 0, LANDLOCK_SCOPE_SIGNAL)
+    ruleset = LIBC.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(len(rules)), 0)
+    if ruleset >= 0:
+        _prctl(PR_SET_NO_NEW_PRIVS, 1)
+        LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0)
+        os.close(ruleset)
+
+
+def _condition() -> Tuple[Any, ...]:
+    """What somebody could change about this process from outside, to hinder it."""
+    limits = tuple(resource.getrlimit(kind) for kind in range(resource.RLIM_NLIMITS))
+    return limits, os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
+
+
+@contextlib.contextmanager
+def _acting_as(user: Optional[int]) -> Iterator[None]:
+    if user is None or os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def _remove_ipc_objects() -> None:
+    """Shared memory, semaphores and message queues of System V, all that this namespace has."""
+    ways = {
+        "shm": lambda number: LIBC.shmctl(number, IPC_RMID, None),
+        "sem": lambda number: LIBC.semctl(number, 0, IPC_RMID),
+        "msg": lambda number: LIBC.msgctl(number, IPC_RMID, None),
+    }
+    for kind, remove in ways.items():
+        with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/sysvipc/%s" % kind) as file:
+            for line in file.read().splitlines()[1:]:
+                remove(int(line.split()[1]))
 
 
 def _descendants(root: Optional[int]) -> List[int]:
@@ -488,19 +659,27 @@ def _prctl(option: int, value: int) -> None:
     LIBC.prctl(option, value, 0, 0, 0)
 
 
-def _reserve_status_fd() -> None:
-    """Keep the number of the told status taken, so that nothing else of ours ever gets it; programs do not see it."""
+def _hand_over(descriptor: int, number: int) -> None:
+    """Make a descriptor the program's, as one of the numbers that are kept for that."""
+    os.dup2(descriptor, number, inheritable=True)
+    os.close(descriptor)
+
+
+def _reserve_fds() -> None:
+    """Keep the numbers taken, so that nothing else of ours ever gets them; programs do not see them."""
     nothing = os.open(os.devnull, os.O_RDONLY)
-    if nothing != STATUS_FD:
-        os.dup2(nothing, STATUS_FD, inheritable=False)
+    for number in RESERVED_FDS:
+        if nothing != number:
+            os.dup2(nothing, number, inheritable=False)
+    if nothing not in RESERVED_FDS:
         os.close(nothing)
 
 
 def _open_channel(where: str) -> socket.socket:
     if where.isdigit():
         inherited = int(where)
-        # Out of the way of the status descriptor, whatever its number was on the other side.
-        channel = socket.socket(fileno=fcntl.fcntl(inherited, fcntl.F_DUPFD_CLOEXEC, STATUS_FD + 1))
+        # Out of the way of the reserved descriptors, whatever its number was on the other side.
+        channel = socket.socket(fileno=fcntl.fcntl(inherited, fcntl.F_DUPFD_CLOEXEC, max(RESERVED_FDS) + 1))
         os.close(inherited)
         return channel
     channel = socket.socket(socket.AF_UNIX)
@@ -508,30 +687,78 @@ def _open_channel(where: str) -> socket.socket:
     return channel
 
 
+def _guard(warden: int, remove: List[str]) -> NoReturn:
+    """Wait for the warden; end what it left if it could not, and remove the folders, which it leaves to us."""
+    code = 0
+    try:
+        while True:
+            pid, status = os.waitpid(-1, os.WUNTRACED)
+            if pid != warden:
+                continue
+            if os.WIFSTOPPED(status):
+                _signal(warden, signal.SIGCONT)
+                continue
+            code = os.waitstatus_to_exitcode(status)
+            break
+        _end_children(time.monotonic() + GIVE_UP_S)
+    finally:
+        # A code of its own means that it said itself that the folders stay.
+        if code != KEPT:
+            for folder in remove:
+                _remove(folder)
+        os._exit(0 if code in (0, KEPT) else WARDEN_LOST)
+
+
+def _end_children(give_up: float) -> None:
+    """Kill and reap until this process has no children at all."""
+    while time.monotonic() < give_up:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                _kill_all()
+                time.sleep(0.0002)
+        except ChildProcessError:
+            return
+
+
 def main() -> None:
+    """SETTINGS: `rlimits` by name; folders to `empty` and whether to `clear_ipc` after each job; what to `remove`."""
     channel = _open_channel(sys.argv[1])
     settings = json.loads(sys.argv[2])
-    channel.setblocking(True)
-    os.set_inheritable(channel.fileno(), False)
-    _reserve_status_fd()
     # Ctrl-C reaches the whole foreground group; ending is the client's decision, by closing the socket.
     # Handlers, unlike "ignore", are not passed on to the programs.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    # Programs of the same user can then neither trace this process nor read its memory.
+    _prctl(PR_SET_DUMPABLE, 0)
+    # The first process of a namespace cannot be killed from within, and takes everybody with it when it ends.
+    guard = os.getpid() if os.getpid() != 1 else 0
+    if guard:
+        warden = os.fork()
+        if warden:
+            channel.close()
+            _guard(warden, settings["remove"])
+        _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    sys.exit(_serve(channel, settings, guard))
+
+
+def _serve(channel: socket.socket, settings: Dict[str, Any], guard: int) -> int:
+    channel.setblocking(True)
+    os.set_inheritable(channel.fileno(), False)
+    _reserve_fds()
     for name, value in settings["rlimits"].items():
         kind = getattr(resource, name)
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    # Programs of the same user can then neither trace this process nor read its memory.
-    _prctl(PR_SET_DUMPABLE, 0)
+    warden = Warden(channel, settings.get("empty", []), settings.get("clear_ipc", False))
     try:
-        Warden(channel, settings.get("empty", [])).serve()
+        warden.serve()
     finally:
-        for folder in settings["remove"]:
-            _remove(folder)
-    os._exit(0)
+        if os.getppid() != guard and not warden.keeps_folders:
+            for folder in settings["remove"]:
+                _remove(folder)
+    return KEPT if warden.keeps_folders else 0
 
 
 if __name__ == "__main__":
