@@ -64,9 +64,10 @@ def eval_snapshot(
       slop-code eval-snapshot runs/monday/calculator/checkpoint_1/snapshot -p calculator -c 1
       slop-code eval-snapshot solution -p calculator -c 2 -o results
 
-    Writes evaluation.json and reports.parquet next to DIR, or into OUT. What was observed there before is not run again
-    where nothing that matters has changed, only judged. Of a part of the cases (-g, --case,
-    --fail-fast) they say that they are not complete, and `eval` does not take them for an evaluation.
+    Writes evaluation.json, reports.parquet and observations.parquet next to DIR, or into OUT. What was observed there
+    before is not run again where nothing that matters has changed, only judged. Results of a part of the cases (-g,
+    --case, or a --fail-fast that stopped) say that they are not complete, and `eval` does not take them for an
+    evaluation.
 
     Exits with 0 if all passed, 1 if something failed or timed out, 2 for bad usage or nothing selected, 3 if something
     could not be judged, and 130 if it was interrupted.
@@ -94,7 +95,7 @@ def eval_snapshot(
     (outcome,) = done.outcomes
     show_errors(done.outcomes)
     if not quiet:
-        show_one(outcome, prepare_s=done.prepare_s)
+        show_one(outcome, prepare_s=done.prepare_s, reused=done.reused)
     if done.interrupted:
         note(_INTERRUPTED)
     elif outcome.status == "evaluated" and outcome.summary and not outcome.summary.total_cases:
@@ -217,6 +218,7 @@ class _Done:
     outcomes: list[Outcome]
     interrupted: bool
     prepare_s: float
+    reused: int
 
 
 def _evaluate(targets: Sequence[Target], asked: Asked, *, record: Record | None = None, progress: bool = True) -> _Done:
@@ -237,7 +239,7 @@ def _evaluate(targets: Sequence[Target], asked: Asked, *, record: Record | None 
         record.begin(target for target, _ in pending)
     with make_progress(not progress, total_runs=len(pending)) as tally:
         outcomes = evaluation.run(tally)
-    return _Done(outcomes, evaluation.interrupted, tally.prepared_s)
+    return _Done(outcomes, evaluation.interrupted, tally.prepared_s, tally.reused)
 
 
 def _evaluate_many(
@@ -257,7 +259,7 @@ def _evaluate_many(
     done = _evaluate(resolved.targets, asked, record=record, progress=progress and not quiet)
     show_errors(done.outcomes)
     if done.outcomes and not quiet:
-        show_many(done.outcomes, policy)
+        show_many(done.outcomes, policy, reused=done.reused)
     if done.interrupted:
         note(f"{_INTERRUPTED}, and the same command goes on from there")
     raise typer.Exit(_exit_code(done, policy, bad_input=bool(resolved.troubles)))

@@ -17,8 +17,8 @@ _MOST_ERRORS = 5
 _MOST_NAMES = 3
 
 
-def show_one(outcome: Outcome, *, prepare_s: float) -> None:
-    """The groups and failures of one snapshot, and where its results are."""
+def show_one(outcome: Outcome, *, prepare_s: float, reused: int) -> None:
+    """The groups and failures of one snapshot, what did not have to run, and where its results are."""
     from slop_code.cli.summary import print_summary
     from slop_code.evaluation.report import CorrectnessResults, iter_reports
 
@@ -29,16 +29,18 @@ def show_one(outcome: Outcome, *, prepare_s: float) -> None:
     # That a part was asked for is no interruption.
     results.complete = outcome.status == "evaluated"
     print_summary(results, reports=iter_reports(folder), prepare_s=prepare_s)
+    _note_reuse(reused)
     note(f"results: {shown_path(folder)}")
 
 
-def show_many(outcomes: Sequence[Outcome], policy: PassPolicy) -> None:
-    """A matrix of all checkpoints, how many passed, and how many were skipped."""
+def show_many(outcomes: Sequence[Outcome], policy: PassPolicy, *, reused: int) -> None:
+    """A matrix of all checkpoints, how many passed, and how many were skipped or did not have to run."""
     note(matrix(outcomes, policy))
     note("")
     note(_passed_line(outcomes, policy))
     for line in _effort_lines(outcomes):
         note(line)
+    _note_reuse(reused)
 
 
 def show_errors(outcomes: Sequence[Outcome]) -> None:
@@ -80,6 +82,11 @@ def _effort_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     skipped = sum(outcome.status == "skipped" for outcome in outcomes)
     if skipped:
         yield f"skipped {skipped}: done before and unchanged"
+
+
+def _note_reuse(count: int) -> None:
+    if count:
+        note(f"reused the observations of {_counted(count, 'case')}: nothing that they depend on has changed")
 
 
 def _names(outcomes: Sequence[Outcome]) -> list[str]:

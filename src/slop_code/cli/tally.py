@@ -79,6 +79,7 @@ class Tally(Listener):
     def __init__(self, total_runs: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.total_runs = total_runs
         self.prepared_s = 0.0
+        self.reused = 0
         self._clock = clock
         self._lock = threading.Lock()
         self._runs: dict[RunLabel, _Run] = {}
@@ -111,6 +112,10 @@ class Tally(Listener):
             self._run(run).running[group, case_id] = now
             if self._first_case is None:
                 self._first_case = now
+
+    def case_reused(self, run: RunLabel, group: str, case_id: str) -> None:
+        with self._lock:
+            self.reused += 1
 
     def case_finished(self, run: RunLabel, report: VerifierReport) -> None:
         with self._lock:
