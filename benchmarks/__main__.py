@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-from benchmarks import api, drivers, evaluation, imports, judging, loading, rejudging, scale, startup
+from benchmarks import api, drivers, evaluation, imports, judging, loading, rejudging, resuming, scale, startup
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "imports": imports.main,
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "evaluation": evaluation.main,
     "scale": scale.main,
     "rejudging": rejudging.main,
+    "resuming": resuming.main,
 }
 
 
