@@ -20,7 +20,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from slop_code.evaluation.atomic_files import cannot_write, replace_files
 from slop_code.evaluation.report_format import JOURNAL, ReportError, check_version, read_summary, written_summary
@@ -198,23 +198,38 @@ class ReportWriter:
 
 def replay(cls: type[Results], path: Path, *, with_reports: bool = True) -> Results:
     """The results of the run whose journal this is, with the unfinished groups as far as they came."""
+    from slop_code.evaluation.report import digest_of
+
     lines = _lines(path)
     results = read_summary(cls, next(lines)["evaluation"], path)
-    waiting: dict[int, tuple[VerifierReport, float]] = {}
+    waiting: dict[int, _Waiting] = {}
     try:
         for line in lines:
             if "report" in line:
-                waiting[line["case"]] = (VerifierReport.from_parquet_row(line["report"]), line["weight"])
+                report = VerifierReport.from_parquet_row(line["report"])
+                place = (report.group, report.type, line["weight"])
+                kept = report if with_reports else None
+                waiting[line["case"]] = _Waiting(place, report.duration, digest_of(report), kept)
             elif "group" in line:
-                reports = [waiting.pop(number)[0] for number in line["cases"] if number in waiting]
-                results.add_group_report(line["group"], line["type"], line["duration"], reports, line["weight"])
+                cases = [waiting.pop(number) for number in line["cases"] if number in waiting]
+                results.add_group_digests(
+                    line["group"], line["type"], line["duration"], (case.digest for case in cases), line["weight"]
+                )
+                results.reports += [case.report for case in cases if case.report is not None]
     except (KeyError, TypeError, ValueError) as error:
         reason = first_reason(error) if isinstance(error, ValueError) else repr(error)
         raise ReportError(f"{shown_path(path)}: is not a journal that slop-code wrote: {reason}") from error
     _add_unfinished(results, waiting.values())
-    if not with_reports:
-        results.reports = []
     return results
+
+
+class _Waiting(NamedTuple):
+    """A case whose group is not through; of its report only what is asked for is held."""
+
+    place: tuple[str, str, float]
+    duration: float
+    digest: CaseDigest
+    report: VerifierReport | None
 
 
 def journal_places(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -246,13 +261,15 @@ def journal_rows(path: Path) -> Iterator[dict[str, Any]]:
             yield {**names, **line["report"]}
 
 
-def _add_unfinished(results: CorrectnessResults, cases: Iterable[tuple[VerifierReport, float]]) -> None:
-    groups: dict[tuple[str, str, float], list[VerifierReport]] = {}
-    for report, weight in cases:
-        groups.setdefault((report.group, report.type, weight), []).append(report)
-    for (name, kind, weight), reports in groups.items():
+def _add_unfinished(results: CorrectnessResults, waiting: Iterable[_Waiting]) -> None:
+    groups: dict[tuple[str, str, float], list[_Waiting]] = {}
+    for case in waiting:
+        groups.setdefault(case.place, []).append(case)
+    for (name, kind, weight), cases in groups.items():
         if name not in results.group_outcomes:
-            results.add_group_report(name, kind, sum(report.duration for report in reports), reports, weight)
+            duration = sum(case.duration for case in cases)
+            results.add_group_digests(name, kind, duration, (case.digest for case in cases), weight)
+            results.reports += [case.report for case in cases if case.report is not None]
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
