@@ -144,3 +144,24 @@ def test_options_that_mean_nothing_together_are_bad_usage(
     done = problem.run(*arguments)
     assert (done.code, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(("files", "told"), [([], "it has no files"), (["mian.sh"], '(did you mean "mian.sh"?)')])
+def test_a_snapshot_without_the_entry_file_is_told_before_anything_runs(
+    problem: SmallProblem, files: list[str], told: str
+) -> None:
+    other = problem.root / "other"
+    other.mkdir()
+    for name in files:
+        (other / name).touch()
+    done = problem.run("-s", "other")
+    assert (done.code, done.stdout) == (2, "")
+    assert 'other: has no "main.sh", the program that problem "demo" starts' in done.stderr
+    assert told in done.stderr
+
+
+def test_an_entry_file_that_setup_may_make_is_waited_for(problem: SmallProblem) -> None:
+    problem.program.rename(problem.program.with_name("source.sh"))
+    text = (problem.root / "sh.yaml").read_text()
+    (problem.root / "sh.yaml").write_text(text + "setup: {commands: [cp source.sh main.sh]}\n")
+    assert problem.run("--case", "plus").outcomes == {"core/plus": True, "errors/plus": True}

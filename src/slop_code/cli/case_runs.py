@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slop_code.cli.case_json import as_array, brief_entry, full_entry
-from slop_code.cli.choices import checkpoint_of, environment_of, problem_folder, snapshot_folder
+from slop_code.cli.choices import (
+    check_entry_file,
+    checkpoint_of,
+    environment_of,
+    problem_folder,
+    snapshot_folder,
+)
 from slop_code.cli.console import emit, note, wants_colour
 from slop_code.cli.progress import make_progress
 from slop_code.cli.styling import Paint, terminal_width
@@ -109,6 +115,7 @@ def run_once(asked: Asked, loaded: Loaded, selection: Selection) -> Finished:
     from slop_code.evaluation.runner import run_checkpoint
 
     environment = loaded.environment
+    check_entry_file(loaded.snapshot, loaded.problem, environment)
     with make_progress(asked.quiet) as progress:
         interrupted = False
         try:

@@ -62,3 +62,23 @@ def snapshot_folder(wanted: Path) -> Path:
         near = [entry.name for entry in wanted.parent.iterdir()] if wanted.parent.is_dir() else []
         raise UsageError(f"{shown_path(wanted)}: no such folder{did_you_mean(wanted.name, near)}")
     return wanted
+
+
+def check_entry_file(snapshot: Path, problem: ProblemConfig, environment: EnvironmentSpec) -> None:
+    """Say so before anything runs if a submission has nothing that could be its entry file.
+
+    Where setup commands may yet make it, nobody can tell; and a program may be found by its bare name, as `python -m`
+    does.
+    """
+    wanted = environment.commands.entry_file.replace("{entry_file}", problem.entry_file)
+    if environment.setup.commands or environment.setup.eval_commands or (snapshot / wanted).exists():
+        return
+    place = snapshot / Path(wanted).parent
+    if place.is_dir() and any(Path(entry.name).stem == Path(problem.entry_file).name for entry in place.iterdir()):
+        return
+    names = sorted(entry.name for entry in snapshot.iterdir())
+    there = listed(names, 8) if names else "no files"
+    raise UsageError(
+        f'{shown_path(snapshot)}: has no "{wanted}", the program that problem "{problem.name}" starts in environment '
+        f'"{environment.name or environment.type}"{did_you_mean(wanted, names)}: it has {there}'
+    )
