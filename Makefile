@@ -1,4 +1,4 @@
-.PHONY: demo test bench nightly schemas
+.PHONY: demo test bench docs nightly schemas
 
 demo:
 	scripts/demo
@@ -10,9 +10,14 @@ test:
 bench:
 	scripts/bench
 
-# What needs repetition: long fuzzing and stress. The normal run does each of them a few times.
+# Builds the guides as a site in site/.
+docs:
+	scripts/docs
+
+# What needs repetition or time: long fuzzing and stress, of which the normal run does a little, and the site.
 nightly:
 	HYPOTHESIS_PROFILE=nightly scripts/test tests -m 'nightly or not nightly'
+	scripts/docs
 
 schemas:
 	.venv/bin/slop-code schema --write src/slop_code/schemas
