@@ -24,6 +24,12 @@ def get_logger(name: str | None = None) -> FilteringBoundLogger:
     return logger.bind(logger=name) if name else logger
 
 
+def debug(name: str, event: str, **context: Any) -> None:
+    """Log what is being done. Where nobody has set up logging, nobody wants to know, and structlog is not imported."""
+    if "structlog" in sys.modules:
+        get_logger(name).debug(event, **context)
+
+
 def setup_logging(level: str | int = "warning", *, json: bool = False, colors: bool | None = None) -> None:
     """Send log lines of `level` and above to stderr, as text or as one JSON object a line."""
     import structlog

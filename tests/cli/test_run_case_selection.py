@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,32 @@ def test_an_entry_file_that_setup_may_make_is_waited_for(problem: SmallProblem) 
     text = (problem.root / "sh.yaml").read_text()
     (problem.root / "sh.yaml").write_text(text + "setup: {commands: [cp source.sh main.sh]}\n")
     assert problem.run("--case", "plus").outcomes == {"core/plus": True, "errors/plus": True}
+
+
+def test_a_submission_that_cannot_be_prepared_is_not_judged(problem: SmallProblem) -> None:
+    text = (problem.root / "sh.yaml").read_text()
+    (problem.root / "sh.yaml").write_text(text + "setup: {commands: [exit 7], strict: true}\n")
+    done = problem.run()
+    assert (done.code, done.stdout) == (3, "")
+    assert "error: setup command failed with exit code 7" in done.stderr
+
+
+def test_verbose_shows_what_is_being_done(problem: SmallProblem) -> None:
+    command = problem.command("--case", "plus", "-q")
+    quiet, verbose = (
+        subprocess.run(words, cwd=problem.root, env=problem.env, capture_output=True, text=True, check=True).stderr
+        for words in (command, [*command[: command.index("tools")], "-v", *command[command.index("tools") :]])
+    )
+    assert quiet == ""
+    for event in ("prepared", "group begins", "a place to run cases is ready", "group ended"):
+        assert event in verbose
+
+
+def test_an_unknown_environment_names_those_of_the_folder_here_too(problem: SmallProblem) -> None:
+    folder = problem.root / "configs" / "environments"
+    folder.mkdir(parents=True)
+    (problem.root / "sh.yaml").rename(folder / "shell.yaml")
+    done = problem.run("-e", "shel")
+    assert done.code == 2
+    assert 'no environment "shel" (did you mean "shell"?)' in done.stderr
+    assert problem.run("-e", "shell", "--case", "plus").code == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import textwrap
 import time
 from pathlib import Path
@@ -236,3 +238,50 @@ def test_values_that_cannot_leave_the_loaders_process_do_not_have_to(run: Run) -
     """)
     judge = VERIFIER.format(body="assert expected.check(actual)", diff='""')
     assert outcomes(run("true", {"loader.py": source, "verifier.py": judge})) == {"a": "passed"}
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_a_case_with_a_value_that_is_no_plain_data_costs_itself(run: Run, isolated: bool) -> None:
+    source = textwrap.dedent("""
+        from slop_code.evaluation.adapters import CLICase, CLIResult
+        from slop_code.evaluation.loaders import BaseLoader
+        from slop_code.execution.file_ops import InputFile
+        class Loader(BaseLoader):
+            def __call__(self, group, store):
+                for name in "abc":
+                    content = (lambda: 0) if name == "b" else "text"
+                    yield CLICase(id=name, input_files=[InputFile(path="in.txt", content=content)]), CLIResult(status_code=0)
+    """)
+    results = run("true", {"loader.py": source, **verifier("pass")}, {"core": {"isolated": isolated}})
+    assert outcomes(results) == {"a": "passed", "b": "error", "c": "passed"}
+    assert "it has a value that is no plain data" in error_of(results, "b")
+
+
+def test_a_killed_evaluator_leaves_no_assets_behind(tmp_path: Path) -> None:
+    for name, text in {
+        "p/config.yaml": "name: p\nversion: 1\ndescription: d\nentry_file: main\nadapter: {type: cli}\n"
+        "loader_script: builtin:files\nstatic_assets: {words: {path: words.txt}}\ncheckpoints: {one: {groups: {core: {}}}}\n",
+        "p/words.txt": "words",
+        "p/one/core/a.yaml": "expected: {status_code: 0}\n",
+        "s/main.sh": f"echo $$ > {tmp_path}/pid; sleep 306\n",
+        "sh.yaml": "type: local\ncommands: {command: sh, entry_file: '{entry_file}.sh'}\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-c", "from slop_code.cli import main; main()"]
+    command += ["tools", "run-case", "-s", "s", "-p", "p", "-c", "1", "-e", "sh.yaml"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, **quiet) as evaluator:  # type: ignore[call-overload]
+        note = tmp_path / "pid"
+        deadline = time.monotonic() + 20
+        while not (note.exists() and note.read_text().strip()):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert list((tmp_path / "tmp").glob("slop-code-assets-*"))
+        evaluator.kill()
+    wait_until_gone(int(note.read_text()))
+    while list((tmp_path / "tmp").iterdir()):
+        assert time.monotonic() < deadline, list((tmp_path / "tmp").iterdir())
+        time.sleep(0.01)

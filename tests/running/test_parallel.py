@@ -399,6 +399,14 @@ def test_a_selection_of_a_group_with_state_runs_what_comes_before_it_and_nothing
     assert (shared / "runs").read_text().split() == ["a", "b"]
 
 
+def test_groups_of_which_no_case_is_selected_do_not_count(run: Run) -> None:
+    groups: dict[str, Any] = {"core": {}, "other": {}}
+    files = {**named(*"ab"), **named(*"cd", group="other")}
+    results = run("true", files, groups, running={"selection": Selection(cases=("a",))})
+    assert list(results.group_outcomes) == ["core"]
+    assert (results.score, results.total_counts) == (1.0, {"Core": 1})
+
+
 def test_a_program_that_takes_its_helper_with_it_costs_its_own_case(run: Run) -> None:
     program = '[ "$1" != b ] || kill -9 $PPID'
     results = run(program, named(*"abcd"), running=jobs(1))

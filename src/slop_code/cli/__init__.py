@@ -34,7 +34,7 @@ class Commands(LazyGroup):
 
     lazy = {
         "tools": LazyCommand("slop_code.cli.tools:app", "Tools for problem authors."),
-        "problems": LazyCommand("slop_code.cli.problems:app", "List problems and check that they are sound."),
+        "problems": LazyCommand("slop_code.cli.problems:app", "List, show, make and check problems."),
         "eval-snapshot": LazyCommand("slop_code.cli.evaluate:eval_snapshot", "Evaluate one snapshot."),
         "eval-problem": LazyCommand("slop_code.cli.evaluate:eval_problem", "Evaluate every checkpoint of one problem."),
         "eval": LazyCommand("slop_code.cli.evaluate:eval_run", "Evaluate a run: every checkpoint of every problem."),
@@ -97,6 +97,15 @@ def settings(
     context.obj = Settings(problem_path)
 
 
+def _exit_code(error: SlopCodeError) -> int:
+    """What a person can mend is bad usage; that a submission cannot be prepared or run here is no verdict on it."""
+    if "slop_code.execution.errors" not in sys.modules:
+        return 2
+    from slop_code.execution.errors import EnvironmentFileError, ExecutionError
+
+    return 3 if isinstance(error, ExecutionError) and not isinstance(error, EnvironmentFileError) else 2
+
+
 def main() -> None:
     """The `slop-code` command: what a person can mend is one message and exit code 2, never a traceback."""
     protect_stdout()
@@ -109,7 +118,7 @@ def main() -> None:
         sys.exit(130)
     except SlopCodeError as error:
         note(f"error: {error}")
-        sys.exit(2)
+        sys.exit(_exit_code(error))
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:

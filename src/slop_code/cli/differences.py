@@ -44,7 +44,10 @@ def explain(report: VerifierReport, width: int) -> list[str]:
 def first_difference(report: VerifierReport, width: int = 200) -> str:
     """One line that says why a case did not pass."""
     lines = explain(report, width)
-    return lines[0] if lines else str(report.outcome)
+    if not lines:
+        return str(report.outcome)
+    alone = not lines[0].endswith(":") or len(lines) == 1
+    return lines[0] if alone else one_line(f"{lines[0]} {lines[1].strip()}", width)
 
 
 def _attribute_lines(result: AttributeResult, width: int) -> list[str]:

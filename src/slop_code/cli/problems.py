@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slop_code.evaluation.config import ProblemConfig
     from slop_code.findings import Findings
 
-app = typer.Typer(help="List problems and check that they are sound.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List, show, make and check problems.", no_args_is_help=True, rich_markup_mode=None)
 
 Problem = Annotated[str, typer.Argument(help="A problem's name, or its folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the whole model as JSON.")]

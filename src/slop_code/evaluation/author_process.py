@@ -6,7 +6,8 @@
 
 Every group finds loader and verifier as they were made, whatever runs beside it, so the order in which groups run
 cannot be told from their results. A desk that hangs in a step that Python cannot interrupt is killed, and so is
-everything that it started. All of them end when the evaluator does, however that comes about.
+everything that it started. All of them end when the evaluator does, however that comes about: the nursery sees its
+channel closed, removes what the evaluator left behind, and its children die with it.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ import os
 import pickle
 import re
 import select
+import shutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,7 +34,7 @@ from slop_code.errors import SlopCodeError
 from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.channel import Channel, ChannelClosed
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
-from slop_code.evaluation.desk import Bench, Desk, Handful
+from slop_code.evaluation.desk import Bench, Desk, HandedOut, Handful
 from slop_code.evaluation.listening import Selection
 from slop_code.evaluation.loaders.initialization import initialize_loader
 from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError
@@ -46,6 +49,8 @@ _GRACE_S = 5.0
 _FAREWELL_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _SHOW_TRACE = signal.SIGUSR2
+_CANNOT_BE_SENT = (pickle.PicklingError, TypeError, AttributeError, RecursionError, ValueError)
+_NAMES = ("id", "name", "group", "group_type", "checkpoint", "original_group", "original_checkpoint")
 
 
 class DeskError(SlopCodeError):
@@ -64,7 +69,7 @@ class Nursery:
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
         ours, theirs = Channel.pair()
-        self._pid = _fork_child(lambda: _serve_nursery(theirs), [ours])
+        self._pid = _fork_child(lambda: _serve_nursery(theirs), [ours], dies_with_parent=False)
         theirs.close_copy()
         self._channel = ours
         self._sending = threading.Lock()
@@ -92,6 +97,11 @@ class Nursery:
             ours.close()
             raise VerifierError(trouble)
         return BenchHandle(ours, problem.path)
+
+    def remove_at_end(self, folder: Path) -> None:
+        """Have a folder removed when the evaluator ends without having done so itself."""
+        with self._sending:
+            self._channel.send(folder)
 
     def close(self) -> None:
         """End all of them. May be called twice."""
@@ -240,16 +250,17 @@ class DeskHandle:
                 os.killpg(self._pid, signal.SIGKILL)
 
 
-def _fork_child(serve: Callable[[], NoReturn], others: list[Channel]) -> int:
-    """Fork a process that serves, without what belongs to its parent, and dies with it."""
+def _fork_child(serve: Callable[[], NoReturn], others: list[Channel], *, dies_with_parent: bool = True) -> int:
+    """Fork a process that serves, without what belongs to its parent."""
     parent = os.getpid()
     pid = os.fork()
     if pid:
         return pid
     try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
+        if dies_with_parent:
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(1)
         for channel in others:
             channel.close_copy()
         serve()
@@ -300,11 +311,15 @@ def _serve_bench(
 def _fork_on_demand(channel: Channel, serve: Callable[[Any, list[int]], NoReturn]) -> NoReturn:
     """For every message fork a child that serves it, until the other side is gone; then end them all."""
     children: set[int] = set()
+    folders: list[Path] = []
     while True:
         try:
             message, descriptors = channel.receive_with_descriptors()
         except ChannelClosed:
             break
+        if isinstance(message, Path):
+            folders.append(message)
+            continue
         children.add(_fork_child(partial(serve, message, descriptors), [channel]))
         for descriptor in descriptors:
             os.close(descriptor)
@@ -317,6 +332,8 @@ def _fork_on_demand(channel: Channel, serve: Callable[[Any, list[int]], NoReturn
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
@@ -362,5 +379,19 @@ def _reply(channel: Channel, function: Callable[[], Any]) -> None:
         channel.send(answer)
     except ChannelClosed:
         pass
-    except (pickle.PicklingError, TypeError, AttributeError, RecursionError, ValueError) as error:
-        channel.send(("failed", f"a value of the case cannot leave the loader's process: {error}"))
+    except _CANNOT_BE_SENT as error:
+        if isinstance(answer[1], Handful):
+            channel.send(("ok", replace(answer[1], cases=tuple(map(_sendable, answer[1].cases)))))
+        else:
+            channel.send(("failed", f"a value of the report cannot leave the verifier's process: {error}"))
+
+
+def _sendable(handed: HandedOut) -> HandedOut:
+    """The case, or one in its place that says why it cannot be sent."""
+    try:
+        pickle.dumps(handed)
+    except _CANNOT_BE_SENT as error:
+        named = {name: getattr(handed.case, name) for name in _NAMES}
+        trouble = f"the case cannot be put to a submission: it has a value that is no plain data ({error})"
+        return replace(handed, case=type(handed.case).model_construct(**named), trouble=trouble)
+    return handed

@@ -35,6 +35,8 @@ class HandedOut:
     position: int
     case: BaseCase
     wanted: bool
+    trouble: str = ""
+    """Why it cannot be put to a submission, if that is known already."""
 
 
 @dataclass(frozen=True, slots=True)

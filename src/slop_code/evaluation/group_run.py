@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -194,7 +195,10 @@ class GroupRun:
     def report(self, report: VerifierReport, arrival: Arrived, key: str) -> None:
         """A case is through; `key` is what its observation depended on besides the place."""
         if report.outcome == "passed" and self.around.options.keep_workspaces is not None:
-            shutil.rmtree(self._kept(report.id), ignore_errors=True)
+            kept = self._kept(report.id)
+            shutil.rmtree(kept, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                kept.parent.rmdir()  # stays where something else is in it
         seen = arrival.observation
         self.around.finished(self.group, report, Finding(Subject(self.around.place, key), seen) if seen else None)
 

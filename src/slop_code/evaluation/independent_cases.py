@@ -68,6 +68,10 @@ class _Crowd:
         with self._run.around.pool.together():
             for handed in handful.cases:
                 self._turns.append(handed.position)
+                if handed.trouble:
+                    self._keys[handed.position] = ""
+                    self._take_back(Arrived(handed, error=handed.trouble))
+                    continue
                 key = self._keys[handed.position] = case_key(handed.case)
                 earlier = self._run.recalled(handed, key)
                 if earlier is None:

@@ -15,6 +15,7 @@ from slop_code.execution.environment import EnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.image import Image
 from slop_code.execution.session import Session
+from slop_code.logging import debug
 
 
 class Lane:
@@ -134,6 +135,7 @@ class Lanes:
         except BaseException:
             session.close()
             raise
+        debug(__name__, "a place to run cases is ready", environment=self._spec.name or self._spec.type)
         with self._lock:
             closed = self._closed
             if not closed:

@@ -37,7 +37,10 @@ class Ledger:
         writer: ReportWriter | None,
         *,
         keep_reports: bool,
+        leaves_out_empty: bool = False,
     ) -> None:
+        """With `leaves_out_empty`, a group without a case is not in the results: nothing of it was asked for."""
+        self._leaves_out_empty = leaves_out_empty
         self._results = results
         self._writer = writer
         self._keeps = keep_reports or writer is None
@@ -93,6 +96,8 @@ class Ledger:
     def _add(self, group: GroupConfig) -> None:
         self._added += 1
         page = self._pages.pop(group.name)
+        if self._leaves_out_empty and not page.reports and not page.digests:
+            return
         duration = page.duration or 0.0
         if self._keeps:
             target = self._writer or self._results

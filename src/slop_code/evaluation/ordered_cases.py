@@ -116,6 +116,8 @@ class _Row:
     def _put(self, handed: HandedOut) -> Arrived | None:
         """Have a worker run the case and wait for it; None if the run is being stopped."""
         run = self._run
+        if handed.trouble:
+            return Arrived(handed, error=handed.trouble)
 
         def work() -> None:
             if run.stops:

@@ -19,7 +19,7 @@ from slop_code.evaluation.adapters.api import APIAdapterConfig
 from slop_code.evaluation.adapters.base import AdapterError
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.adapters.running import Adapter
-from slop_code.evaluation.author_process import BenchHandle
+from slop_code.evaluation.author_process import BenchHandle, Nursery
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
 from slop_code.evaluation.group_run import Finding, GroupRun, Surroundings
 from slop_code.evaluation.judging import error_report, judge, update_store
@@ -41,7 +41,7 @@ from slop_code.execution.environment import EnvironmentSpec, LocalEnvironmentSpe
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.file_ops import InputFileError
 from slop_code.execution.image import Image
-from slop_code.logging import get_logger
+from slop_code.logging import debug, get_logger
 
 
 def run_checkpoint(
@@ -138,7 +138,13 @@ class CheckpointRunner:
                 stack.callback(bench.close)
                 lanes = self._lanes = self._prepare(stack)
                 recall, writer = self._open_files(stack)
-                ledger = Ledger(self.results, groups, writer, keep_reports=self.keep_reports)
+                ledger = Ledger(
+                    self.results,
+                    groups,
+                    writer,
+                    keep_reports=self.keep_reports,
+                    leaves_out_empty=self._selects_cases,
+                )
                 try:
                     self._run_groups(groups, self._surroundings(bench, lanes, ledger, recall), ledger)
                 finally:
@@ -169,9 +175,10 @@ class CheckpointRunner:
         with self.pool.sharing():
             image = driver.prepare(self.submission_path)
         stack.callback(image.close)
+        debug(__name__, "prepared", submission=str(self.submission_path), image=image.key, reused=image.reused)
         self._tell(self.listener.prepared, self.label, time.monotonic() - began, image.reused)
         self._note_preparation(image)
-        assets = _copy_assets(self.problem)
+        assets = _copy_assets(self.problem, self.pool.nursery)
         stack.callback(assets.close)
         surroundings = self.options.surroundings
         self._place = place_key(image, self.env_spec, self.problem, self.checkpoint, assets, surroundings)
@@ -211,7 +218,7 @@ class CheckpointRunner:
             times=recall_times(self.problem, self.checkpoint),
             stopping=self._stopping,
             is_cli=not isinstance(self.problem.adapter, APIAdapterConfig),
-            selects_cases=self.selection.only is not None or self.selection.cases != ("*",),
+            selects_cases=self._selects_cases,
             place=self._place,
             recall=recall,
             reused=lambda group, case: self._tell(self.listener.case_reused, self.label, group.name, case),
@@ -266,13 +273,21 @@ class CheckpointRunner:
             self._running.add(run)
         try:
             with self._fixed_port():
+                debug(
+                    __name__, "group begins", checkpoint=self.checkpoint.name, group=group.name, exclusive=run.exclusive
+                )
                 ledger.begin_group(group)
                 run.run()
+            debug(__name__, "group ended", checkpoint=self.checkpoint.name, group=group.name)
         finally:
             with self._lock:
                 self._running.discard(run)
         if not self._stopping.is_set():
             ledger.end_group(group)
+
+    @property
+    def _selects_cases(self) -> bool:
+        return self.selection.only is not None or self.selection.cases != ("*",)
 
     def _is_exclusive(self, group: GroupConfig) -> bool:
         marked = self.problem.exclusive or self.checkpoint.exclusive or group.exclusive
@@ -321,6 +336,6 @@ def run_case(
     return update_store(report, store, case, observation, expected, problem, checkpoint)
 
 
-def _copy_assets(problem: ProblemConfig) -> Assets:
+def _copy_assets(problem: ProblemConfig, nursery: Nursery) -> Assets:
     declared = {name: (asset.path, asset.save_path) for name, asset in problem.static_assets.items()}
-    return Assets.copy(problem.path, declared)
+    return Assets.copy(problem.path, declared, nursery.remove_at_end)

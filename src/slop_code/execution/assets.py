@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -33,8 +33,15 @@ class Assets:
     paths: Mapping[str, str]
 
     @classmethod
-    def copy(cls, problem: Path, declared: Mapping[str, tuple[str, str | None]]) -> Assets:
+    def copy(
+        cls,
+        problem: Path,
+        declared: Mapping[str, tuple[str, str | None]],
+        announce: Callable[[Path], None] = lambda _: None,
+    ) -> Assets:
         """Copy the declared assets, name → (path in the problem, save path), to a folder of their own.
+
+        `announce` is told which folder that is before anything is in it.
 
         Raises:
             ExecutionError: an asset is missing, or its save path leaves the folder.
@@ -42,6 +49,7 @@ class Assets:
         if not declared:
             return cls(None, {})
         folder = Path(tempfile.mkdtemp(prefix="slop-code-assets-"))
+        announce(folder)
         folder.chmod(0o755)
         paths: dict[str, str] = {}
         try:

@@ -225,8 +225,9 @@ def find_environment(wanted: str | Path) -> Path:
             return here
         if name in shipped:
             return shipped[name]
+    known = sorted({*shipped, *(file.stem for file in CONVENTIONAL_FOLDER.glob("*.yaml"))})
     raise EnvironmentFileError(
-        f'no environment "{wanted}"{did_you_mean(path.stem, shipped)}: give a file, or one of {listed(shipped)}'
+        f'no environment "{wanted}"{did_you_mean(path.stem, known)}: give a file, or one of {listed(known)}'
     )
 
 

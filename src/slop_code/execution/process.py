@@ -236,7 +236,7 @@ class Warden:
 
 
 def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait for a process. `Popen.wait` with a timeout looks at it now and then, which takes longer than most wardens."""
+    """Wait for a process. `Popen.wait` with a timeout only looks now and then, which takes longer than most wardens."""
     if process.returncode is not None:
         return True
     try:
