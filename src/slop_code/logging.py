@@ -37,7 +37,7 @@ def setup_logging(level: str | int = "warning", *, json: bool = False, colors: b
     global _configured
     threshold = level if isinstance(level, int) else _level_number(level)
     if colors is None:
-        colors = sys.stderr.isatty()
+        colors = sys.stderr is not None and sys.stderr.isatty()
     renderer: Any = (
         structlog.processors.JSONRenderer(default=str)
         if json

@@ -140,3 +140,13 @@ def test_memory_of_runs_is_kept_merged_and_bounded(tmp_path: Path, monkeypatch: 
     for number in range(4):
         LastRun.of(tmp_path, tmp_path, str(number), cache=tmp_path).remember([wrong])
     assert len(list(memory.file.parent.iterdir())) == 2
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", "2>/dev/full", "2>&-", ">&-"])
+@pytest.mark.parametrize("arguments", ["problems ls", "problems check calculator", "--help"])
+def test_streams_that_cannot_be_written_to_are_no_traceback(arguments: str, redirection: str) -> None:
+    command = f"{sys.executable} -c 'from slop_code.command import main; main()' {arguments} {redirection}"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert done.returncode == (2 if redirection == ">/dev/full" else 0), done.stderr

@@ -106,7 +106,7 @@ def test_a_failed_case_that_is_gone_is_forgotten(problem: SmallProblem) -> None:
 def test_the_summary_ends_with_the_command_that_runs_the_failures_again(problem: SmallProblem) -> None:
     done = problem.run("-g", "core")
     assert done.stderr.splitlines()[-1] == (
-        "run these again: slop-code tools run-case -s submission -p demo -c one -e sh.yaml --rerun-failed"
+        "run these again: slop-code tools run-case -s submission -p demo -c one -e sh.yaml -g core --rerun-failed"
     )
 
 
@@ -195,3 +195,21 @@ def test_an_unknown_environment_names_those_of_the_folder_here_too(problem: Smal
     assert done.code == 2
     assert 'no environment "shel" (did you mean "shell"?)' in done.stderr
     assert problem.run("-e", "shell", "--case", "plus").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--keep-workspaces", "sh.yaml"], "--keep-workspaces sh.yaml: is a file, and should be a folder"),
+        (["--keep-workspaces", "submission/kept"], "--keep-workspaces submission/kept: lies within the submission"),
+        (["--junit", "demo"], "--junit demo: is a folder, and should be a file"),
+        (["-c", "²"], 'has no checkpoint "²"'),
+        (["-g", "nope", "-g", "neither"], 'nothing matches --group "neither"'),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_runs(problem: SmallProblem, arguments: list[str], told: str) -> None:
+    done = problem.run(*arguments)
+    assert done.code == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (problem.root / "submission" / "kept").exists()

@@ -420,3 +420,15 @@ def test_home_and_tmp_are_fresh_for_every_isolated_case(run: Run) -> None:
     files = {f"one/core/{name}.yaml": 'expected: {output: "0\\n"}' for name in "ab"}
     results = run('ls "$HOME" "$TMPDIR" | grep -c left; touch "$HOME/left" "$TMPDIR/left"', files)
     assert [report.outcome for report in results.reports] == ["passed", "passed"]
+
+
+@pytest.mark.parametrize("expected", ["{status_code: 2, output: ''}", "{status_code: 127}", "{output: ''}"])
+def test_a_submission_without_its_entry_file_never_passes(run: Run, expected: str) -> None:
+    report = only(run({"other.sh": "true"}, {CASE: f"expected: {expected}"}, {"core": {"type": "Error"}}))
+    assert (report.outcome, report.calculate_score()) == ("failed", 0.0)
+    assert report.results["entry_file"].diff == "the submission has no main.sh"
+
+
+def test_a_bare_name_may_stand_for_a_file_with_a_suffix(run: Run) -> None:
+    spec = {"commands": {"command": "sh -c 'sh $0.sh'", "entry_file": "{entry_file}"}}
+    assert only(run("true", {CASE: "expected: {status_code: 0}"}, spec=spec)).outcome == "passed"

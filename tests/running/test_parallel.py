@@ -413,3 +413,82 @@ def test_a_program_that_takes_its_helper_with_it_costs_its_own_case(run: Run) ->
     assert {name: outcome for name, outcome in outcomes(results).items() if name != "b"} == dict.fromkeys(
         "acd", "passed"
     )
+
+
+def test_fail_fast_does_not_blame_what_it_stopped(run: Run, shared: Path) -> None:
+    program = """
+    if [ "$1" = bad ]; then while ! [ -e "$SHARED/slow" ]; do sleep 0.02; done; exit 1; fi
+    touch "$SHARED/slow"; sleep 64.25
+    """
+    groups = {"core": {}, "kept": {"isolated": False}}
+    files = {**named("bad"), **named("slow", group="kept")}
+    results = run(program, files, groups, spec=with_shared(shared), running=jobs(2, fail_fast=True))
+    assert outcomes(results) == {"bad": "failed"}
+    assert results.errors == []
+
+
+def test_confirming_failures_reports_no_case_twice(run: Run, shared: Path) -> None:
+    # `b` fails only the second time, when it is run again for what `d` depends on; `d` always fails.
+    program = """
+    case $1 in
+      b) if mkdir "$SHARED/once" 2>/dev/null; then exit 0; else exit 1; fi;;
+      d) exit 1;;
+    esac
+    """
+    files = named(*"abcde")
+    running = jobs(2, confirm_failures=True)
+    results = run(program, files, {"core": {"isolated": False}}, spec=with_shared(shared), running=running)
+    assert [(report.id, report.outcome) for report in results.reports] == [
+        ("a", "passed"), ("b", "passed"), ("c", "passed"), ("d", "failed"), ("e", "passed"),
+    ]  # fmt: skip
+
+
+def test_nobody_verifies_while_an_exclusive_group_runs(run: Run, shared: Path) -> None:
+    loader = """
+        from slop_code.evaluation.adapters import CLICase, CLIResult
+        from slop_code.evaluation.loaders import BaseLoader
+        class Loader(BaseLoader):
+            def __call__(self, group, store):
+                for number in range(3):
+                    yield CLICase(id=f"{group.name}{number}", arguments=[f"{group.name}{number}"]), CLIResult()
+    """
+    verifier = """
+        import os, time
+        from slop_code.evaluation.verifiers import VerificationResult
+        class Verifier:
+            def __init__(self, checkpoint_config): pass
+            def __call__(self, group_name, case_name, actual, expected):
+                with open(os.environ["VERIFIER_LOG"], "a", buffering=1) as log:
+                    log.write(f"+verify-{case_name}\\n")
+                    time.sleep(0.1)
+                    log.write(f"-verify-{case_name}\\n")
+                return {"status_code": VerificationResult.create("", actual.status_code == 0)}
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VERIFIER_LOG", str(shared / "log"))
+        results = run(
+            LOG,
+            {"loader.py": loader, "verifier.py": verifier},
+            {"other": {}, "timing": {"exclusive": True}},
+            spec=with_shared(shared),
+            running=jobs(2),
+        )
+    assert set(outcomes(results).values()) == {"passed"}
+    mixed = [pair for pair in overlapping(shared / "log") if any(name.startswith("timing") for name in pair)]
+    assert not [pair for pair in mixed if any("other" in name for name in pair)]
+
+
+def test_a_preparation_beside_a_case_is_company() -> None:
+    with WorkerPool(1) as pool:
+        begun, prepared = threading.Event(), threading.Event()
+
+        def work() -> None:
+            begun.set()
+            prepared.wait(10)
+
+        task = pool.submit(work)
+        begun.wait(10)
+        assert not task.company
+        with pool.beside(is_company=True):
+            assert task.company
+        prepared.set()

@@ -340,3 +340,13 @@ def test_the_calculator(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     lines = [json.loads(line) for line in (tmp_path / "run/checkpoint_results.jsonl").read_text().splitlines()]
     assert [(line["passed"], line["total_cases"]) for line in lines] == [(True, 10), (False, 17)]
+
+
+def test_nothing_selected_leaves_earlier_results_as_they_are(world: World) -> None:
+    arguments = ("eval-snapshot", "run/greet/first/snapshot", "-p", "greet", "-c", "1")
+    world.invoke(*arguments)
+    folder = world.root / "run" / "greet" / "first"
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    for option in ("-g", "--case"):
+        assert world.invoke(*arguments, option, "nope").returncode == 2
+        assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,4 +101,26 @@ def test_eval_snapshot_keeps_what_is_finished_of_a_part_too(stuck: World) -> Non
         _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted" in stderr
-    assert CorrectnessResults.from_dir(stuck.root / SECOND).complete is False
+    # One of the two cases may have been finished by then, and nothing is written if it was not.
+    if (stuck.root / SECOND / "evaluation.json").exists():
+        assert CorrectnessResults.from_dir(stuck.root / SECOND).complete is False
+
+
+def test_impatience_changes_nothing(stuck: World) -> None:
+    with stuck.started("eval", "run", "-j", "2") as process:
+        in_the_middle(stuck, process)
+        for _ in range(20):
+            process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    assert "interrupted: what is finished is kept" in stderr
+    goes_on(stuck)
+
+
+def test_ctrl_c_while_it_is_being_imported_is_no_traceback(stuck: World) -> None:
+    code = "import sys, signal, builtins\nreal = builtins.__import__\n"
+    code += "def imports(name, *rest):\n    if name == 'typer': signal.raise_signal(signal.SIGINT)\n    return real(name, *rest)\n"
+    code += "builtins.__import__ = imports\nfrom slop_code.command import main\nmain()\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")

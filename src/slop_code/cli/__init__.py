@@ -97,6 +97,13 @@ def settings(
     context.obj = Settings(problem_path)
 
 
+def _interrupt(_number: int, _frame: object) -> None:
+    # Once is enough: impatience must not get in the way of ending what runs and saving what is finished.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def _exit_code(error: SlopCodeError) -> int:
     """What a person can mend is bad usage; that a submission cannot be prepared or run here is no verdict on it."""
     if "slop_code.execution.errors" not in sys.modules:
@@ -111,7 +118,8 @@ def main() -> None:
     protect_stdout()
     try:
         # Being told to stop is the same as Ctrl-C: what is finished is reported.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _interrupt)
         app()
     except KeyboardInterrupt:
         note("interrupted")

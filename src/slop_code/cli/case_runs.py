@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slop_code.cli.case_json import as_array, brief_entry, full_entry
 from slop_code.cli.choices import (
+    UsageError,
     check_entry_file,
     checkpoint_of,
     environment_of,
@@ -57,6 +58,8 @@ class Asked(NamedTuple):
         words += ["tools", "run-case", "-s", str(self.snapshot), "-p", self.problem, "-c", self.checkpoint]
         if self.environment is not None:
             words += ["-e", self.environment]
+        for option, globs in (("-g", self.selection.groups), ("--case", self.selection.cases)):
+            words += [word for glob in globs if globs != ("*",) for word in (option, glob)]
         return shlex.join([*words, "--rerun-failed"])
 
 
@@ -116,6 +119,7 @@ def run_once(asked: Asked, loaded: Loaded, selection: Selection) -> Finished:
 
     environment = loaded.environment
     check_entry_file(loaded.snapshot, loaded.problem, environment)
+    _check_places(asked)
     with make_progress(asked.quiet) as progress:
         interrupted = False
         try:
@@ -139,6 +143,17 @@ def run_once(asked: Asked, loaded: Loaded, selection: Selection) -> Finished:
     return Finished(results, selection, progress.prepared_s, interrupted)
 
 
+def _check_places(asked: Asked) -> None:
+    """Find out before anything runs that what it gives could not be written."""
+    kept = asked.options.keep_workspaces
+    if kept is not None and kept.exists() and not kept.is_dir():
+        raise UsageError(f"--keep-workspaces {kept}: is a file, and should be a folder")
+    if kept is not None and kept.resolve().is_relative_to(asked.snapshot.resolve()):
+        raise UsageError(f"--keep-workspaces {kept}: lies within the submission, which is never written to")
+    if asked.junit is not None and asked.junit.is_dir():
+        raise UsageError(f"--junit {asked.junit}: is a folder, and should be a file")
+
+
 def wanted_selection(asked: Asked, loaded: Loaded) -> Selection | int:
     """The cases to run, or the exit code where there is nothing to run and that has been said."""
     groups = loaded.checkpoint.groups
@@ -146,8 +161,8 @@ def wanted_selection(asked: Asked, loaded: Loaded) -> Selection | int:
         if not any(Selection(groups=(glob,)).has_group(name) for name in groups):
             known = f"{loaded.checkpoint.name} has the groups {', '.join(groups) or 'none'}"
             note(f'nothing matches --group "{glob}"{did_you_mean(glob, groups)}; {known}')
-            if len(asked.selection.groups) == 1:
-                return NOTHING
+    if groups and not any(asked.selection.has_group(name) for name in groups):
+        return NOTHING
     if not asked.rerun_failed:
         return asked.selection
     failed = loaded.last_run.failed()

@@ -32,7 +32,7 @@ def problem_folder(problem_path: Path, wanted: str) -> Path:
 
 def checkpoint_of(problem: ProblemConfig, wanted: str) -> CheckpointConfig:
     """A checkpoint by its number (from 1, in order) or its name."""
-    if not wanted.isdigit():
+    if not (wanted.isascii() and wanted.isdigit()):
         return problem.load_checkpoint(wanted)
     checkpoints = list(problem.iterate_checkpoints())
     number = int(wanted)
@@ -65,16 +65,12 @@ def snapshot_folder(wanted: Path) -> Path:
 
 
 def check_entry_file(snapshot: Path, problem: ProblemConfig, environment: EnvironmentSpec) -> None:
-    """Say so before anything runs if a submission has nothing that could be its entry file.
+    """Say so before anything runs if a submission lacks its entry file, unless setup commands may yet make it."""
+    from slop_code.evaluation.entry_file import entry_name, is_there
 
-    Where setup commands may yet make it, nobody can tell; and a program may be found by its bare name, as `python -m`
-    does.
-    """
-    wanted = environment.commands.entry_file.replace("{entry_file}", problem.entry_file)
-    if environment.setup.commands or environment.setup.eval_commands or (snapshot / wanted).exists():
-        return
-    place = snapshot / Path(wanted).parent
-    if place.is_dir() and any(Path(entry.name).stem == Path(problem.entry_file).name for entry in place.iterdir()):
+    wanted = entry_name(environment.commands.entry_file, problem.entry_file)
+    made = environment.setup.commands or environment.setup.eval_commands
+    if wanted is None or made or is_there(snapshot, wanted):
         return
     names = sorted(entry.name for entry in snapshot.iterdir())
     there = listed(names, 8) if names else "no files"

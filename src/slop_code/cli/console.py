@@ -27,7 +27,8 @@ def tell(text: str) -> None:
     """Print `text` to stderr as it is, for texts with colours of our own."""
     # Through the sys.stderr of the moment: a live display puts itself there, to stay below what is printed.
     if sys.stderr is not None:
-        with contextlib.suppress(BrokenPipeError, ValueError):
+        # That nobody can be told changes nothing about what happened.
+        with contextlib.suppress(OSError, ValueError):
             print(text, file=sys.stderr, flush=True)
 
 
@@ -87,7 +88,7 @@ def finish_stdout() -> None:
         return
     try:
         sys.stdout.flush()
-    except (BrokenPipeError, ValueError):
+    except (OSError, ValueError):
         _discard_stdout()
 
 

@@ -22,7 +22,7 @@ def show_one(outcome: Outcome, *, prepare_s: float, reused: int) -> None:
     from slop_code.cli.summary import print_summary
     from slop_code.evaluation.report import CorrectnessResults, iter_reports
 
-    if outcome.summary is None:
+    if outcome.summary is None or not outcome.summary.total_cases:
         return
     folder = outcome.target.snapshot.results
     results = CorrectnessResults.from_dir(folder, with_reports=False)

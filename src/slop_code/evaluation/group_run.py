@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from slop_code.evaluation.listening import RunOptions
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
 from slop_code.evaluation.observations import Subject
 from slop_code.evaluation.recall import Recall
-from slop_code.evaluation.scheduler import WorkerPool
+from slop_code.evaluation.scheduler import Ticket, WorkerPool
 from slop_code.evaluation.timings import Times
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.assets import UnknownAssetError
@@ -31,6 +32,7 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.file_ops import InputFileError
 
 AGAIN_AFTER_TIMEOUT = "it timed out while other cases were running; this is what it did when it was run again, alone"
+_LONGEST_NAME = 200
 _AGAIN_AFTER_FAILURE = "it {} the first time; this is what it did when it was run again, alone"
 
 
@@ -87,6 +89,8 @@ class GroupRun:
         self.around = around
         self.group = group
         self.exclusive = exclusive
+        self.ticket: Ticket | None = None
+        """What its cases run by, if they keep state or have to be alone."""
         self.arrivals: SimpleQueue[Arrived | None] = SimpleQueue()
         self._again: dict[int, str] = {}
         self._judged: dict[int, VerifierReport] = {}
@@ -120,7 +124,8 @@ class GroupRun:
 
     def take(self, count: int) -> Handful:
         """The next cases of the loader."""
-        handful = self.desk.take(count)
+        with self.around.pool.beside(self.ticket):
+            handful = self.desk.take(count)
         self._known += sum(handed.wanted for handed in handful.cases)
         self.around.counted(self.group, self._known, handful.complete)
         return handful
@@ -129,8 +134,7 @@ class GroupRun:
         """Put a case to the submission; also whether the lane can be used again."""
         try:
             # What is expected is the desk's business; the files to collect are named by the case.
-            observation = lane.use().run(handed.case, CaseResult())
-            self._keep_workspace(lane, handed)
+            observation = self._keep_workspace(lane, handed, lane.use().run(handed.case, CaseResult()))
         except (AdapterError, InputFileError, UnknownAssetError) as error:
             return Arrived(handed, error=str(error)), True
         except ExecutionError as error:
@@ -154,11 +158,12 @@ class GroupRun:
         results = [(arrival.handed.position, arrival.observation) for arrival in arrivals]
         known = list(takewhile(lambda result: result[1] is not None, results))
         if len(known) > 1 and known[0][0] not in self._judged:
-            reports = self.desk.judge_some([(position, seen) for position, seen in known if seen is not None])
+            with self.around.pool.beside(self.ticket):
+                reports = self.desk.judge_some([(position, seen) for position, seen in known if seen is not None])
             self._judged.update((position, report) for (position, _), report in zip(known, reports, strict=False))
 
-    def judged(self, arrival: Arrived, *, may_return: bool) -> VerifierReport | None:
-        """The report on a case, or None if it has to be run again, alone, first.
+    def judged(self, arrival: Arrived, *, may_return: bool, confirms: bool = True) -> VerifierReport | None:
+        """The report on a case, or None if it has to be run again, alone, first, and that `confirms` something.
 
         With `may_return` it will be judged here once more in that case, and stays out until then.
         """
@@ -166,10 +171,11 @@ class GroupRun:
         if arrival.observation is None:
             self.desk.drop(position)
             return error_report(arrival.handed.case, arrival.error)
-        confirms = self.around.options.confirm_failures and position not in self._again
+        confirms = confirms and self.around.options.confirm_failures and position not in self._again
         report = self._judged.pop(position, None)
         if report is None:
-            report = self.desk.judge(arrival.handed, arrival.observation, is_last=not (confirms and may_return))
+            with self.around.pool.beside(self.ticket):
+                report = self.desk.judge(arrival.handed, arrival.observation, is_last=not (confirms and may_return))
         if confirms and report.outcome in {"failed", "timed out"}:
             self._again[position] = _AGAIN_AFTER_FAILURE.format(report.outcome)
             return None
@@ -206,15 +212,16 @@ class GroupRun:
         """The rest of the group cannot be run."""
         self.around.finished(self.group, lost_group(self.group, who, text), None)
 
-    def _keep_workspace(self, lane: Lane, handed: HandedOut) -> None:
+    def _keep_workspace(self, lane: Lane, handed: HandedOut, seen: Observation) -> Observation:
         if self.around.options.keep_workspaces is not None and handed.wanted:
             place = self._kept(handed.case.id)
-            shutil.rmtree(place, ignore_errors=True)
-            place.parent.mkdir(parents=True, exist_ok=True)
             try:
+                shutil.rmtree(place, ignore_errors=True)
+                place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copytree(lane.session.workspace, place, symlinks=True, ignore=_neither_file_nor_folder)
             except (OSError, shutil.Error) as error:
-                raise ExecutionError(f"the workspace cannot be kept in {place}: {error}") from error
+                return replace(seen, warnings=(*seen.warnings, f"the workspace could not be kept: {error}"))
+        return seen
 
     def _kept(self, case_id: str) -> Path:
         folder = self.around.options.keep_workspaces or Path()
@@ -351,5 +358,7 @@ def _neither_file_nor_folder(folder: str, names: list[str]) -> list[str]:
 
 
 def _file_name(name: str) -> str:
-    safe = "".join("_" if character in "/\0" else character for character in name)[:200]
+    safe = "".join("_" if character in "/\0" else character for character in name)
+    if len(safe.encode("utf-8", "surrogateescape")) > _LONGEST_NAME:
+        safe = f"{safe[: _LONGEST_NAME // 8]}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
     return safe if safe not in {"", ".", ".."} else f"_{safe}"

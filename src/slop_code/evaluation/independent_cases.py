@@ -21,7 +21,7 @@ _HANDFUL = 16
 
 def run_independent(run: GroupRun) -> None:
     """Run all cases of a group, as many at a time as there are workers."""
-    ticket = run.around.pool.ticket(alone=True) if run.exclusive else None
+    run.ticket = ticket = run.around.pool.ticket(alone=True) if run.exclusive else None
     try:
         _Crowd(run, ticket).run()
     finally:
@@ -47,6 +47,9 @@ class _Crowd:
             if self._has_room():
                 self._send_handful()
             self._collect()
+            if self._run.stops:
+                # What comes back from a run that is being stopped is no finding.
+                return
             if self._turns and self._turns[0] in self._back:
                 self._run.judge_ahead(self._next_turns())
                 if not self._settle(self._back.pop(self._turns[0])):

@@ -12,7 +12,7 @@ from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, Pr
 from slop_code.evaluation.loaders.initialization import author_folder
 from slop_code.evaluation.verifiers import calling
 from slop_code.evaluation.verifiers.initialization import verifier_folder
-from slop_code.evaluation.verifiers.models import VerifierError, VerifierReport
+from slop_code.evaluation.verifiers.models import VerificationResult, VerifierError, VerifierReport
 
 
 def judge(
@@ -31,15 +31,19 @@ def judge(
     try:
         if actual.adapter_error:
             raise VerifierError(f"the case could not be put to the submission: {actual.stderr}")
-        raw = calling.call_verifier(
-            verifier,
-            verifier_folder(problem),
-            group_name=case.group,
-            case_name=case.id,
-            actual=actual,
-            expected=expected,
-            time_limit=calling.TIME_LIMIT_S,
-        )
+        if observation.fault:
+            # An interpreter's complaint about it can look just like what an error case expects.
+            raw = {"entry_file": VerificationResult.create(observation.fault, False)}
+        else:
+            raw = calling.call_verifier(
+                verifier,
+                verifier_folder(problem),
+                group_name=case.group,
+                case_name=case.id,
+                actual=actual,
+                expected=expected,
+                time_limit=calling.TIME_LIMIT_S,
+            )
         report = VerifierReport.from_verifier_result(case, time.monotonic() - started, actual, expected, raw)
     except VerifierError as error:
         report = VerifierReport.from_verifier_result(case, time.monotonic() - started, actual, expected, {})

@@ -9,6 +9,7 @@ from slop_code.evaluation.adapters.api import APIAdapterConfig
 from slop_code.evaluation.adapters.cli_running import CLIAdapter
 from slop_code.evaluation.adapters.running import Adapter
 from slop_code.evaluation.config.models import CheckpointConfig, ProblemConfig
+from slop_code.evaluation.entry_file import entry_name
 from slop_code.execution.assets import Assets
 from slop_code.execution.driver import Driver
 from slop_code.execution.environment import EnvironmentSpec
@@ -151,10 +152,11 @@ def make_adapter(
 ) -> Adapter:
     """The adapter of a problem, for one session."""
     command = spec.get_command(problem.entry_file)
+    entry = entry_name(spec.commands.entry_file, problem.entry_file)
     config = problem.adapter
     if isinstance(config, APIAdapterConfig):
         # It brings an HTTP library along, which most problems do not need.
         from slop_code.evaluation.adapters.api_running import APIAdapter
 
-        return APIAdapter(session, assets, config.tracked_files, checkpoint.env, command, config)
-    return CLIAdapter(session, assets, config.tracked_files, checkpoint.env, command)
+        return APIAdapter(session, assets, config.tracked_files, checkpoint.env, command, config, entry)
+    return CLIAdapter(session, assets, config.tracked_files, checkpoint.env, command, entry)

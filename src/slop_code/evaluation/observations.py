@@ -86,6 +86,7 @@ def to_row(
         "output_cut": observation.cut,
         "warnings": [spelled_out(masked(text, secrets)) for text in observation.warnings],
         "attempts": observation.attempts,
+        "fault": spelled_out(observation.fault),
     }
     return row, contents
 
@@ -110,6 +111,7 @@ def from_row(row: Mapping[str, Any], content: Callable[[str], str]) -> Kept:
         cut=row["output_cut"],
         warnings=tuple(row["warnings"]),
         attempts=row["attempts"],
+        fault=row.get("fault") or "",
     )
     return Kept(row["group"], row["id"], Subject(row["place_key"], row["case_key"]), observation, row["whole"])
 
@@ -137,6 +139,7 @@ def observation_schema() -> Any:
             ("output_cut", yes_or_no),
             ("warnings", pa.list_(text)),
             ("attempts", whole),
+            ("fault", text),
         ]
     )
 

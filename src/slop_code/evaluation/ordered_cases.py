@@ -33,7 +33,7 @@ def run_in_order(run: GroupRun) -> None:
         run.desk.begin_again()
     while True:
         with ExitStack() as stack:
-            ticket = run.around.pool.ticket(alone=alone)
+            run.ticket = ticket = run.around.pool.ticket(alone=alone)
             stack.callback(ticket.close)
             again = _Row(run, ticket, stack).run(first, last)
         if again is None:
@@ -97,17 +97,19 @@ class _Row:
             handed = handful.cases[0]
             key = after(key, case_key(handed.case))
             arrival = self._put(handed)
-            if arrival is None:
+            # What a run that is being stopped gives is no finding.
+            if arrival is None or run.stops:
                 return None
             if arrival.lost:
                 run.lose("environment", arrival.error)
                 return None
-            if run.runs_again_after_timeout(arrival):
+            counts = handed.wanted and handed.position >= first
+            if counts and run.runs_again_after_timeout(arrival):
                 return handed.position
-            report = run.judged(arrival, may_return=False)
+            report = run.judged(arrival, may_return=False, confirms=counts)
             if report is None:
                 return handed.position
-            if handed.wanted and handed.position >= first:
+            if counts:
                 run.report(report, arrival, key)
             if last is not None and handed.position >= last:
                 return None

@@ -172,7 +172,7 @@ class CheckpointRunner:
         stack.callback(driver.close)
         began = time.monotonic()
         self._tell(self.listener.preparing, self.label)
-        with self.pool.sharing():
+        with self.pool.beside(is_company=True):
             image = driver.prepare(self.submission_path)
         stack.callback(image.close)
         debug(__name__, "prepared", submission=str(self.submission_path), image=image.key, reused=image.reused)

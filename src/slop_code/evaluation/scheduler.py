@@ -62,6 +62,8 @@ class WorkerPool:
         self._running: set[Task] = set()
         self._active: set[Ticket] = set()
         self._numbers = count()
+        self._beside = 0
+        self._company = 0
         self._threads: list[threading.Thread] = []
         self._closing = False
         self._ports: dict[int, threading.Lock] = {}
@@ -91,16 +93,26 @@ class WorkerPool:
         return Ticket(self, alone=alone)
 
     @contextmanager
-    def sharing(self) -> Iterator[None]:
-        """Do something beside the tasks, in this thread; waits while somebody has to be alone."""
-        ticket = Ticket(self, alone=False)
+    def beside(self, own: Ticket | None = None, *, is_company: bool = False) -> Iterator[None]:
+        """Do something beside the tasks, in this thread; waits while somebody else than `own` has to be alone.
+
+        What `is_company` counts as such for the tasks that run meanwhile.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: not any(other.alone for other in self._active))
-            self._begin(ticket)
+            self._changed.wait_for(lambda: not any(other.alone and other is not own for other in self._active))
+            self._beside += 1
+            self._company += is_company
+            if is_company:
+                for task in self._running:
+                    task.company = True
         try:
             yield
         finally:
-            ticket.close()
+            with self._changed:
+                self._beside -= 1
+                self._company -= is_company
+                if self._ticketed:  # somebody may wait to be alone
+                    self._changed.notify_all()
 
     def port(self, number: int) -> threading.Lock:
         """The lock on a port of this machine."""
@@ -163,7 +175,7 @@ class WorkerPool:
                         return
                     self._changed.wait()
                 self._running.add(task)
-                if len(self._running) > 1:
+                if len(self._running) + self._company > 1:
                     for other in self._running:
                         other.company = True
             try:
@@ -182,7 +194,7 @@ class WorkerPool:
             return task
         if self._plain:
             return heapq.heappop(self._plain)[2]
-        nobody_else = not self._running and not self._active
+        nobody_else = not self._running and not self._active and not self._beside
         return self._first(lambda ticket: ticket.alone) if nobody_else else None
 
     def _first(self, may_run: Callable[[Ticket], bool]) -> Task | None:

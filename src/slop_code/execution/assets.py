@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from slop_code.execution.errors import ExecutionError
+from slop_code.execution.scratch import scratch_name
 from slop_code.findings import did_you_mean, listed
 from slop_code.paths import shown_path
 
@@ -41,18 +41,19 @@ class Assets:
     ) -> Assets:
         """Copy the declared assets, name → (path in the problem, save path), to a folder of their own.
 
-        `announce` is told which folder that is before anything is in it.
+        `announce` is told which folder that will be before it is there.
 
         Raises:
             ExecutionError: an asset is missing, or its save path leaves the folder.
         """
         if not declared:
             return cls(None, {})
-        folder = Path(tempfile.mkdtemp(prefix="slop-code-assets-"))
+        folder = scratch_name("assets-")
         announce(folder)
-        folder.chmod(0o755)
         paths: dict[str, str] = {}
         try:
+            folder.mkdir()
+            folder.chmod(0o755)
             for name, (source, save_path) in declared.items():
                 paths[name] = _copy(name, problem / source, save_path, folder)
         except BaseException:

@@ -3,7 +3,7 @@
 A container is made once per session and never per case. It has no network, a read-only system, no capabilities but
 those its warden needs to become the unprivileged user that programs run as, and the same layout as a sandbox.
 
-    /slop-code/control/warden.sock a folder of ours where the warden connects; out of the programs' reach
+    /slop-code/control/warden.sock a folder of ours where the warden connects, once; it cannot be written to
     /slop-code/warden.py           the warden, mounted read-only; it needs a python3 in the image
 
 When the evaluator dies, however it dies, the socket closes, the warden ends, and the engine removes the container.
@@ -22,8 +22,9 @@ from slop_code.execution.driver import Driver, run_setup
 from slop_code.execution.environment import DockerEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.image import Image, Preparation, prepare_image
-from slop_code.execution.process import Command, Outcome
+from slop_code.execution.process import Command, Outcome, Warden
 from slop_code.execution.sandbox import LAYOUT, sandbox_user
+from slop_code.execution.scratch import make_scratch
 from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, SetupStep
 from slop_code.execution.shell import SHELL
 from slop_code.execution.workspace import Template, give, remove
@@ -63,12 +64,16 @@ class DockerDriver(Driver):
             network = (self.spec.docker.network or "bridge") if self.spec.setup.network else "none"
             steps: list[SetupStep] = []
             if lines:
-                container = Container(self._client, self.spec, binds, network=network, read_only=False)
                 shell = Command([SHELL, "-c"], layout.workspace, {**env, **self.spec.environment.env}, user=owner)
+                control, janitor = make_scratch("setup-")
                 try:
-                    steps = run_setup(lines, container.warden, shell)
+                    container = Container(self._client, self.spec, binds, control, network=network, read_only=False)
+                    try:
+                        steps = run_setup(lines, container.warden, shell)
+                    finally:
+                        container.close()
                 finally:
-                    container.close()
+                    janitor.close()
             for name in ("home", "tmp"):
                 remove(folder / name)
             path = (f"{layout.tools}/venv/bin",) if self.spec.setup.virtualenv else ()
@@ -109,17 +114,22 @@ class DockerSession(Session):
     ) -> None:
         super().__init__(spec, template, tools, owner=_user(spec))
         self.layout = _layout(spec)
-        self.restore()
         binds = _session_binds(self.folder, self.layout)
         binds[str(tools_folder)] = {"bind": self.layout.tools, "mode": "ro"}
         if assets is not None:
             binds[str(assets)] = {"bind": self.layout.assets, "mode": "ro"}
         for name in template.shared:
             binds[str(template.folder / name)] = {"bind": f"{self.layout.workspace}/{name}", "mode": "ro"}
+        # Should we be killed, the warden inside cannot clean up out here, so one outside does.
+        self._janitor = Warden.launch(remove=[self.folder])
         try:
-            self._container = Container(client, spec, binds, [self.folder], network=spec.docker.network or "none")
+            self.make_folders()
+            self.restore()
+            control = self.folder / "control"
+            control.mkdir(mode=0o700)
+            self._container = Container(client, spec, binds, control, network=spec.docker.network or "none")
         except BaseException:
-            super().close()
+            self._janitor.close()
             raise
 
     def run(
@@ -148,6 +158,7 @@ class DockerSession(Session):
 
     def close(self) -> None:
         self._container.close()
+        self._janitor.close()
         super().close()
 
 

@@ -6,9 +6,7 @@ import contextlib
 import json
 import os
 import socket
-import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +20,28 @@ _CONTROL = "/slop-code/control"
 
 
 class Container:
-    """A container with a warden in it."""
+    """A container with a warden in it. `control` is an empty folder for the socket between it and us."""
 
     def __init__(
         self,
         client: Any,
         spec: DockerEnvironmentSpec,
         binds: dict[str, dict[str, str]],
-        remove: Sequence[Path] = (),
+        control: Path,
         *,
         network: str,
         read_only: bool = True,
     ) -> None:
         limits = spec.limits.as_limits()
-        control = Path(tempfile.mkdtemp(prefix="slop-code-"))
-        # Should we be killed, the warden inside cannot clean up out here, so one outside does.
-        self._janitor = Warden.launch(remove=[control, *remove])
-        settings = {"rlimits": limits.rlimits() if read_only else {}, "remove": [], "empty": ["/dev/shm"]}  # noqa: S108
+        settings = {
+            "rlimits": limits.rlimits() if read_only else {},
+            "remove": [],
+            "empty": ["/dev/shm", "/dev/mqueue"],  # noqa: S108
+            "clear_ipc": True,
+        }
         as_root = os.getuid() == 0
         with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(control / "warden.sock"))
+            _bind(listener, control / "warden.sock")
             listener.listen(1)
             try:
                 self._container = client.containers.create(
@@ -52,14 +52,15 @@ class Container:
                     network_mode=network,
                     read_only=read_only,
                     cap_drop=["ALL"],
-                    cap_add=["SETUID", "SETGID", "KILL"] if as_root else [],
+                    # To become the programs' user, to end what they started, and to see how much they wrote.
+                    cap_add=["SETUID", "SETGID", "KILL", "DAC_READ_SEARCH"] if as_root else [],
                     security_opt=["no-new-privileges"],
                     pids_limit=limits.processes + 16 if limits.processes and read_only else None,
                     mem_limit=limits.memory if read_only else None,
                     volumes={
                         **_extra_mounts(spec),
                         **binds,
-                        str(control): {"bind": _CONTROL, "mode": "rw"},
+                        str(control): {"bind": _CONTROL, "mode": "ro"},
                         str(WARDEN_SCRIPT): {"bind": "/slop-code/warden.py", "mode": "ro"},
                     },
                     auto_remove=True,
@@ -71,19 +72,26 @@ class Container:
                 self.warden = Warden(_accept(listener, self._container, spec.docker.image))
             except BaseException as error:
                 self._remove()
-                self._janitor.close()
                 raise _explained(error, spec) from error
 
     def close(self) -> None:
         self.warden.close()
         self._remove()
-        self._janitor.close()
 
     def _remove(self) -> None:
         container = getattr(self, "_container", None)
         if container is not None:
             with contextlib.suppress(Exception):
                 container.remove(force=True)
+
+
+def _bind(listener: socket.socket, path: Path) -> None:
+    """Bind to a path however long it is: a socket's address may only have some hundred bytes."""
+    folder = os.open(path.parent, os.O_PATH)
+    try:
+        listener.bind(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
 
 
 def remove_stale_containers(client: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -26,12 +25,14 @@ from slop_code.execution.python_setup import find_uv, virtualenv_commands
 from slop_code.execution.sandbox import (
     LAYOUT,
     SandboxSession,
+    bwrap,
     enter,
     read_only,
     sandbox_arguments,
     sandbox_user,
     uv_mount,
 )
+from slop_code.execution.scratch import make_scratch
 from slop_code.execution.session import HOST_PATH, PreparedTools, Session, SetupStep
 from slop_code.execution.workspace import give, remove
 
@@ -94,9 +95,8 @@ class LocalDriver(Driver):
             prepared = _tools(self.spec, interpreter, tools)
             lines = _setup_lines(self.spec, submission, interpreter, tools)
             _link_uv(folder)
-            home = tempfile.mkdtemp(prefix="slop-code-setup-")
-            env = _setup_environment(self.spec, prepared, home, home, host_path())
-            warden = Warden.launch(remove=[Path(home)])
+            home, warden = make_scratch("setup-")
+            env = _setup_environment(self.spec, prepared, str(home), str(home), host_path())
             try:
                 steps = run_setup(lines, warden, Command(["/bin/sh", "-c"], str(folder / "workspace"), env))
             finally:
@@ -133,7 +133,7 @@ class SandboxDriver(Driver):
             env = _setup_environment(self.spec, prepared, LAYOUT.home, LAYOUT.tmp, HOST_PATH)
             visible = [interpreter.prefix, *map(Path, self.spec.sandbox.read_only_paths)]
             visible += [Path.home() / ".config" / "pip", Path.home() / ".config" / "uv"]
-            wrapper = sandbox_arguments(folder, folder / "tools", None, network=self.spec.setup.network)
+            wrapper = [bwrap(), *sandbox_arguments(folder, folder / "tools", None, network=self.spec.setup.network)]
             wrapper += [*read_only(visible), *uv_mount(uv), "--", *enter(owner), "/bin/sh", "-c"]
             warden = Warden.launch()
             try:

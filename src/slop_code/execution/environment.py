@@ -63,6 +63,9 @@ class LimitsBlock(_Strict):
         default=3600, description="Seconds that a case may take which has no timeout, or a longer one."
     )
     output_mb: Annotated[float, Field(gt=0)] = Field(default=10, description="Kept of each stream; the rest is cut.")
+    disk_mb: Annotated[int, Field(gt=0)] | None = Field(
+        default=4096, description="Of all that it writes together; each file counts as 4 KiB at least."
+    )
 
     def as_limits(self) -> Limits:
         """The same in bytes."""
@@ -72,6 +75,7 @@ class LimitsBlock(_Strict):
             file_size=None if self.file_size_mb is None else self.file_size_mb << 20,
             open_files=self.open_files,
             output=int(self.output_mb * (1 << 20)),
+            disk=None if self.disk_mb is None else self.disk_mb << 20,
         )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from slop_code.execution.cgroup import ControlGroup
 from slop_code.execution.environment import EnvironmentSpec
-from slop_code.execution.process import Outcome, Warden
+from slop_code.execution.process import Command, Outcome, Warden
+from slop_code.execution.reachable import ReachableWarden
 from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, free_local_port
 from slop_code.execution.workspace import Template
 
@@ -19,27 +22,28 @@ class LocalSession(Session):
     def __init__(
         self, spec: EnvironmentSpec, template: Template, tools: PreparedTools, tools_folder: Path, assets: Path | None
     ) -> None:
-        super().__init__(spec, template, tools, link_shared=True)
+        super().__init__(spec, template, tools)
         self.layout = Layout(
-            workspace=str(self.workspace),
+            workspace=str(self.folder / "workspace"),
             home=str(self.folder / "home"),
             tmp=str(self.folder / "tmp"),
             tools=str(tools_folder),
             assets=str(assets) if assets else "",
         )
-        self._warden = Warden.launch(
-            rlimits={**self.limits.rlimits(), **self.limits.process_rlimit(None)},
-            max_processes=self.limits.processes,
-            remove=[self.folder],
-        )
+        self._warden = self._launch()
+        try:
+            self.make_folders(link_shared=True)
+        except BaseException:
+            self._warden.close()
+            raise
 
     def run(
         self, line: str, *, stdin: bytes = b"", timeout: float | None = None, env: Mapping[str, str] | None = None
     ) -> Outcome:
-        return self._warden.run(self.command(line, env, stdin=stdin, timeout=timeout))
+        return self._sound_warden().run(self.command(line, env, stdin=stdin, timeout=timeout))
 
     def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
-        self._warden.start(self.command(line, env))
+        self._sound_warden().start(self.command(line, env))
 
     def ended(self) -> Outcome | None:
         return self._warden.state()
@@ -62,6 +66,28 @@ class LocalSession(Session):
 
     def host_path(self) -> Sequence[str]:
         return host_path()
+
+    def command(
+        self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
+    ) -> Command:
+        return replace(super().command(line, env, stdin=stdin, timeout=timeout), scoped=True)
+
+    def _launch(self) -> ReachableWarden:
+        warden = Warden.launch(
+            rlimits={**self.limits.rlimits(), **self.limits.process_rlimit(None)},
+            group=ControlGroup.make(processes=self.limits.processes, memory=self.limits.memory),
+            remove=[self.folder],
+        )
+        return ReachableWarden(warden)
+
+    def _sound_warden(self) -> ReachableWarden:
+        """The warden, or a new one if a program has killed or hindered it."""
+        if self._warden.is_spoiled:
+            self._warden.close(keep_folders=True)
+            self._warden = self._launch()
+            if not self.folder.exists():
+                self.restore()
+        return self._warden
 
 
 def host_path() -> list[str]:

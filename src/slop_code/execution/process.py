@@ -10,22 +10,33 @@ import contextlib
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from slop_code.execution.cgroup import make_process_group
+from slop_code.execution.cgroup import ControlGroup
 from slop_code.execution.errors import ExecutionError
 
 WARDEN_SCRIPT = Path(__file__).with_name("warden.py")
+# Numbers of descriptors that a warden keeps for the `files` of its commands.
+ARGUMENTS_FD, FILTER_FD = 7, 8
 # How much longer than a command's own timeout we wait for the warden before we take it for broken.
 _PATIENCE_S = 60.0
+# The exit code of a warden's guard from which on a signal ended the warden: `warden.KILLED`, or what bubblewrap says.
+_KILLED = 70
+# How long one may take to end that does not answer as it should.
+_LAST_PATIENCE_S = 2.0
+
+
+class WardenLostError(ExecutionError):
+    """The helper process is gone or does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +48,7 @@ class Limits:
     file_size: int | None = 1 << 30
     open_files: int | None = 4096
     output: int = 10 << 20
+    disk: int | None = 4 << 30
 
     def rlimits(self) -> dict[str, int]:
         """The limits that the kernel enforces on each process by itself."""
@@ -61,11 +73,24 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Writable:
+    """The folders that a program can write to, as its warden sees them; `given` bytes are in them from the start.
+
+    What is in the folders `without` is not the program's.
+    """
+
+    folders: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    given: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A program to start: its exact arguments and all that it sees.
 
     One that `tells_status` writes to descriptor 9 how its own child ended: a shell's words for a signal, if it was one,
-    then the exit code.
+    then the exit code. `files` are opened for it under numbers that the warden keeps for that. One that is `scoped` can
+    signal and trace only what it started itself, where the kernel can do that.
     """
 
     argv: Sequence[str]
@@ -76,6 +101,9 @@ class Command:
     limits: Limits = field(default_factory=Limits)
     user: tuple[int, int] | None = None
     tells_status: bool = False
+    writable: Writable | None = None
+    files: Mapping[int, str] = field(default_factory=dict)
+    scoped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,53 +126,75 @@ class Outcome:
 
 
 class Warden:
-    """A helper process that starts commands and ends everything that they started. For one thread at a time."""
+    """A helper process that starts commands and ends everything that they started. For one thread at a time.
 
-    def __init__(self, channel: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
+    `is_spoiled` once it is lost, or somebody did to it what could hinder the next command. Once it is closed,
+    `was_killed` says whether somebody ended it by a signal.
+    """
+
+    def __init__(
+        self,
+        channel: socket.socket,
+        process: subprocess.Popen[bytes] | None = None,
+        group: ControlGroup | None = None,
+    ) -> None:
         self._channel = channel
         self._process = process
+        self._group = group
         self._closing = threading.Lock()
+        self._is_lost = False
+        self.is_spoiled = False
+        self.was_killed = False
 
     @classmethod
     def launch(
         cls,
         *,
         rlimits: Mapping[str, int] | None = None,
-        max_processes: int | None = None,
+        group: ControlGroup | None = None,
         remove: Sequence[Path] = (),
         prefix: Sequence[str] = (),
         python: str = sys.executable,
+        pass_fds: Sequence[int] = (),
     ) -> Warden:
         """Start a warden on this machine, under limits that hold for all its commands.
 
-        It removes the folders in `remove` when it ends, however that comes about. `max_processes` is enforced by a
-        control group where we may make one. `prefix` is a command that runs it, by `python`, somewhere else.
+        It removes the folders in `remove` when it ends, however that comes about; they need not be there yet. With a
+        `group`, it and all that it starts are in it, and it is removed too. `prefix` is a command that runs the warden,
+        by `python`, somewhere else.
+
+        Raises:
+            ExecutionError: this machine has no room for another process.
         """
         ours, theirs = socket.socketpair()
-        group = make_process_group(max_processes) if max_processes is not None else None
-        settings = {
-            "rlimits": dict(rlimits or {}),
-            "remove": [str(path) for path in (*remove, *([group] if group else []))],
-        }
+        groups = group.folders if group is not None else ()
+        settings = {"rlimits": dict(rlimits or {}), "remove": [str(path) for path in (*remove, *groups)]}
+        entering = group.entering() if group is not None else []
+        script = [python, "-I", "-S", str(WARDEN_SCRIPT), str(theirs.fileno()), json.dumps(settings)]
         with theirs:
-            process = subprocess.Popen(
-                [*prefix, python, "-I", "-S", str(WARDEN_SCRIPT), str(theirs.fileno()), json.dumps(settings)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-                # Memory that held a large message goes back at once, so that jobs do not inherit it when forked.
-                env={"MALLOC_MMAP_THRESHOLD_": str(1 << 18), "MALLOC_ARENA_MAX": "1"},
-            )
-        if group is not None:
-            (group / "cgroup.procs").write_text(str(process.pid))
-        return cls(ours, process)
+            try:
+                process = subprocess.Popen(
+                    [*entering, *prefix, *script],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno(), *pass_fds],
+                    start_new_session=True,
+                    # Memory that held a large message goes back at once, so that jobs do not inherit it when forked.
+                    env={"MALLOC_MMAP_THRESHOLD_": str(1 << 18), "MALLOC_ARENA_MAX": "1"},
+                )
+            except OSError as error:
+                ours.close()
+                if group is not None:
+                    group.close()
+                raise ExecutionError(f"no helper process can be started: {error.strerror}") from error
+        return cls(ours, process, group)
 
     def run(self, command: Command) -> Outcome:
         """Run a command to its end.
 
         Raises:
-            ExecutionError: it cannot be started, or the warden is gone.
+            ExecutionError: it cannot be started.
+            WardenLostError: the warden is gone.
         """
         self._send({"op": "run", **_request(command)}, command.stdin)
         patience = None if command.timeout is None else command.timeout + _PATIENCE_S
@@ -172,6 +222,11 @@ class Warden:
         self._send({"op": "stop"})
         return _outcome(*_checked(*self._receive(_PATIENCE_S)))
 
+    def keep_folders(self) -> None:
+        """Have it leave the folders that it should remove, when it ends: another one will."""
+        self._send({"op": "keep"})
+        self._receive(_PATIENCE_S)
+
     def connect(self, host: str, port: int, timeout: float) -> socket.socket:
         """A connection to a server, made from where the warden is.
 
@@ -190,9 +245,10 @@ class Warden:
             with contextlib.suppress(OSError):
                 self._channel.shutdown(socket.SHUT_RDWR)
             if self._process is not None:
-                if not _ends_within(self._process, _PATIENCE_S):
-                    self._process.kill()
-                self._process.wait()
+                code = _end_of(self._process, _LAST_PATIENCE_S if self._is_lost else _PATIENCE_S)
+                self.was_killed = not 0 <= code < _KILLED
+            if self._group is not None:
+                self._group.close()
             self._channel.close()
 
     def _send(self, header: dict[str, Any], payload: bytes = b"") -> None:
@@ -217,6 +273,7 @@ class Warden:
                 start += self._exactly(4 - len(start))
             (length,) = struct.unpack(">I", start)
             header: dict[str, Any] = json.loads(self._exactly(length))
+            self.is_spoiled |= bool(header.get("spoiled"))
             return header, self._exactly(header["payload"]), fds
         except OSError as error:
             raise self._lost() from error
@@ -231,8 +288,29 @@ class Warden:
             view = view[received:]
         return bytes(data)
 
-    def _lost(self) -> ExecutionError:
-        return ExecutionError("the helper process that runs commands is gone: it was killed from outside")
+    def _lost(self) -> WardenLostError:
+        self._is_lost = self.is_spoiled = True
+        return WardenLostError("the helper process that runs commands is gone: it was killed from outside")
+
+
+def _end_of(process: subprocess.Popen[bytes], patience: float) -> int:
+    """Wait for a warden's end, and bring it about if it does not come; its exit code."""
+    if not _ends_within(process, patience):
+        # Its guard ends everything once the warden is dead, whichever of the two somebody has stopped.
+        for warden in _children(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(warden, signal.SIGKILL)
+        process.send_signal(signal.SIGCONT)
+        if not _ends_within(process, patience):
+            process.kill()
+    return process.wait()
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
@@ -260,7 +338,11 @@ def _request(command: Command) -> dict[str, Any]:
         "processes": limits.processes,
         "output_limit": limits.output,
         "tells_status": command.tells_status,
+        "files": dict(command.files),
+        "scoped": command.scoped,
     }
+    if command.writable is not None and limits.disk is not None:
+        request["disk"] = {**asdict(command.writable), "allowance": limits.disk}
     if command.user is not None:
         request["uid"], request["gid"] = command.user
     return request

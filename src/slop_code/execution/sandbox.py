@@ -6,10 +6,14 @@ What a program sees:
     /home/submission, /tmp      private and writable
     /tools, /assets             prepared tools and the problem's assets, read-only
     /usr, /bin, /lib*, /opt     this machine's system, read-only; of /etc only what programs need
-    /proc, /dev                 its own
+    /proc, /dev                 its own; /dev/shm in memory, no larger than its memory may be
 
-No network but a private loopback, no other processes, no privileges. When we are root, the program is an unprivileged
-user that exists nowhere else; otherwise it is this user in a user namespace, without any capability.
+No network but a private loopback, no other processes, no privileges, no keyrings. When we are root, the program is an
+unprivileged user that exists nowhere else; otherwise it is this user in a user namespace, without any capability.
+A session's folder also holds, out of the program's sight:
+
+    arguments                   of bubblewrap, which a program could otherwise read as those of its first process
+    filter                      for system calls, see `seccomp`
 """
 
 from __future__ import annotations
@@ -21,15 +25,19 @@ import socket
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from itertools import count
 from pathlib import Path
 
+from slop_code.execution.cgroup import ControlGroup
 from slop_code.execution.environment import SandboxEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.interpreter import own_interpreter
-from slop_code.execution.process import WARDEN_SCRIPT, Outcome, Warden
+from slop_code.execution.process import ARGUMENTS_FD, FILTER_FD, WARDEN_SCRIPT, Outcome, Warden, Writable
+from slop_code.execution.reachable import ReachableWarden
+from slop_code.execution.seccomp import system_call_filter
 from slop_code.execution.session import Layout, PreparedTools, Session
 from slop_code.execution.shell import SHELL
 from slop_code.execution.system_etc import system_etc
@@ -51,10 +59,9 @@ _counting = threading.Lock()
 @cache
 def why_not() -> str | None:
     """Why this machine cannot run sandboxes, or None if it can."""
-    bwrap = shutil.which("bwrap")
-    if bwrap is None:
+    if shutil.which("bwrap") is None:
         return f"bubblewrap is not installed; {_HOW_TO}"
-    probe = [*_namespaces(bwrap, network=False), "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+    probe = [bwrap(), *_namespaces(network=False), "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return None
@@ -83,32 +90,60 @@ class SandboxSession(Session):
             raise ExecutionError(f"the sandbox cannot be used: {reason}")
         super().__init__(spec, template, tools, owner=sandbox_user())
         self.layout = LAYOUT
-        self._wrapper = [
-            *sandbox_arguments(self.folder, tools_folder, assets, network=False),
-            *_shared_folders(template),
-            *read_only([*needed, *map(Path, spec.sandbox.read_only_paths)]),
-            *uv_mount(uv),
-        ]
+        self._bwrap = bwrap()
         self._rlimits = {**self.limits.rlimits(), **self.limits.process_rlimit(self.owner)}
-        self._warden = Warden.launch(rlimits=self._rlimits, remove=[self.folder])
-        self._server: Warden | None = None
+        self._group = ControlGroup.make(processes=None, memory=self.limits.memory)
+        self._warden = Warden.launch(rlimits=self._rlimits, group=self._group, remove=[self.folder])
+        self._server: ReachableWarden | None = None
+        try:
+            self.make_folders()
+            self._arguments = [
+                *sandbox_arguments(self.folder, tools_folder, assets, network=False),
+                *_shared_folders(template),
+                *read_only([*needed, *map(Path, spec.sandbox.read_only_paths)]),
+                *uv_mount(uv),
+                *_shared_memory(self._bwrap, self.limits.memory),
+            ]
+            self._files = self._write_files()
+        except BaseException:
+            self._warden.close()
+            raise
 
     def run(
         self, line: str, *, stdin: bytes = b"", timeout: float | None = None, env: Mapping[str, str] | None = None
     ) -> Outcome:
         inside = self.command(line, env, stdin=stdin, timeout=timeout)
-        argv = [*self._wrapper, "--", *enter(self.owner), SHELL, "-c", _TELLING_SHELL, *inside.argv]
-        return self._warden.run(replace(inside, argv=argv, cwd="/", user=None, tells_status=True))
+        options = {ARGUMENTS_FD: "--args", FILTER_FD: "--seccomp"}
+        wrapper = [self._bwrap, *(part for number in self._files for part in (options[number], str(number)))]
+        return self._warden.run(
+            replace(
+                inside,
+                argv=[*wrapper, "--", *enter(self.owner), SHELL, "-c", _TELLING_SHELL, *inside.argv],
+                cwd="/",
+                user=None,
+                tells_status=True,
+                files=self._files,
+                writable=self._writable_outside(inside.writable),
+            )
+        )
 
     def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
-        # The warden itself goes into the sandbox: only from there can the server be reached.
+        # The warden itself goes into the sandbox: only from there can the server be reached. There it is the first
+        # process, which nobody inside can kill or stop, and another user than the server, where we can choose.
         own = own_interpreter()
-        wrapper = [*self._wrapper, *read_only([own.prefix, own.path.parent, WARDEN_SCRIPT]), "--", *enter(self.owner)]
-        self._server = Warden.launch(rlimits=self._rlimits, prefix=wrapper, python=str(own.path))
-        self._server.start(
-            # It is that user already, in there.
-            replace(self.command(line, env), user=None)
-        )
+        wrapper = [*(self._group.entering() if self._group is not None else ()), self._bwrap, *self._arguments]
+        wrapper += [*read_only([own.prefix, own.path.parent, WARDEN_SCRIPT]), *_read_only_root(), "--as-pid-1"]
+        wrapper += _kept_capabilities("CAP_KILL", "CAP_DAC_READ_SEARCH") if self.owner is not None else []
+        with ExitStack() as stack:
+            handles = []
+            if FILTER_FD in self._files:
+                handles.append(stack.enter_context(open(self._files[FILTER_FD], "rb")).fileno())  # noqa: PTH123
+                wrapper += ["--seccomp", str(handles[0])]
+            launched = Warden.launch(
+                rlimits=self._rlimits, prefix=[*wrapper, "--"], python=str(own.path), pass_fds=handles
+            )
+        self._server = ReachableWarden(launched)
+        self._server.start(self.command(line, env))
 
     def ended(self) -> Outcome | None:
         return self._running().state()
@@ -139,10 +174,35 @@ class SandboxSession(Session):
         self._warden.close()
         super().close()
 
-    def _running(self) -> Warden:
+    def _running(self) -> ReachableWarden:
         if self._server is None:
             raise ExecutionError("no server has been started")
         return self._server
+
+    def _write_files(self) -> dict[int, str]:
+        """What bubblewrap reads from descriptors, by their numbers."""
+        arguments = [*self._arguments, *_read_only_root()]
+        contents = {
+            ARGUMENTS_FD: ("arguments", b"".join(os.fsencode(part) + b"\0" for part in arguments)),
+            FILTER_FD: ("filter", system_call_filter()),
+        }
+        files: dict[int, str] = {}
+        for number, (name, content) in contents.items():
+            if content is not None:
+                (self.folder / name).write_bytes(content)
+                files[number] = str(self.folder / name)
+        return files
+
+    def _writable_outside(self, inside: Writable | None) -> Writable | None:
+        """The same folders as the warden sees them that is not in the sandbox."""
+        if inside is None:
+            return None
+        return Writable(tuple(str(self.folder / name) for name in ("workspace", "home", "tmp")), given=inside.given)
+
+
+def bwrap() -> str:
+    """The program that makes sandboxes."""
+    return shutil.which("bwrap") or "bwrap"
 
 
 def sandbox_user() -> tuple[int, int] | None:
@@ -155,9 +215,8 @@ def sandbox_user() -> tuple[int, int] | None:
 
 
 def sandbox_arguments(folder: Path, tools_folder: Path, assets: Path | None, *, network: bool) -> list[str]:
-    """The bubblewrap command line up to what the program is, for a session's folder."""
-    bwrap = shutil.which("bwrap") or "bwrap"
-    arguments = [*_namespaces(bwrap, network=network), "--die-with-parent", "--hostname", "sandbox"]
+    """The arguments of bubblewrap that make a sandbox, for a session's folder."""
+    arguments = [*_namespaces(network=network), "--die-with-parent", "--hostname", "sandbox"]
     arguments += _folders("/home")
     for path in map(Path, SYSTEM):
         if path.is_symlink():
@@ -222,14 +281,36 @@ def _account_files(folder: Path) -> dict[str, str]:
     }
 
 
-def _namespaces(bwrap: str, *, network: bool) -> list[str]:
-    arguments = [bwrap, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+def _namespaces(*, network: bool) -> list[str]:
+    arguments = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     if not network:
         arguments.append("--unshare-net")
     if os.getuid() == 0:
-        kept = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
-        return [*arguments, "--cap-drop", "ALL", *(part for name in kept for part in ("--cap-add", name))]
+        # What it takes to become the program's user.
+        return [*arguments, "--cap-drop", "ALL", *_kept_capabilities("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")]
     return [*arguments, "--unshare-user", "--cap-drop", "ALL"]
+
+
+def _kept_capabilities(*names: str) -> list[str]:
+    return [part for name in names for part in ("--cap-add", name)]
+
+
+def _shared_memory(program: str, limit: int | None) -> list[str]:
+    """A /dev/shm that takes no more than the program's memory may; by itself it could be half of this machine's."""
+    size = ["--size", str(limit)] if limit is not None and _takes_size(program) else []
+    return ["--perms", "1777", *size, "--tmpfs", "/dev/shm"]  # noqa: S108
+
+
+def _read_only_root() -> list[str]:
+    """What bubblewrap made in memory to mount things on; without this, a program that owns it could fill it."""
+    return ["--remount-ro", "/dev", "--remount-ro", "/"]
+
+
+@cache
+def _takes_size(program: str) -> bool:
+    """bubblewrap 0.7 and newer."""
+    done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
+    return "--size" in done.stdout + done.stderr
 
 
 def _shared_folders(template: Template) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from pathlib import Path
 
 from slop_code.execution.environment import EnvironmentSpec
 from slop_code.execution.errors import ExecutionError
-from slop_code.execution.process import Command, Outcome
+from slop_code.execution.process import Command, Outcome, Writable
+from slop_code.execution.scratch import scratch_name
 from slop_code.execution.shell import shell_argv
 from slop_code.execution.workspace import Template, Workspace, empty, remove
 
@@ -55,20 +55,30 @@ class Session(ABC):
     layout: Layout
 
     def __init__(
-        self,
-        spec: EnvironmentSpec,
-        template: Template,
-        tools: PreparedTools,
-        *,
-        owner: tuple[int, int] | None = None,
-        link_shared: bool = False,
+        self, spec: EnvironmentSpec, template: Template, tools: PreparedTools, *, owner: tuple[int, int] | None = None
     ) -> None:
         self.spec = spec
+        self.template = template
         self.limits = spec.limits.as_limits()
         self.tools = tools
         self.owner = owner
-        self.folder = Path(tempfile.mkdtemp(prefix="slop-code-"))
-        self._workspace = Workspace(self.folder / "workspace", template, owner=owner, link_shared=link_shared)
+        self.folder = scratch_name()
+
+    def make_folders(self, *, link_shared: bool = False) -> None:
+        """Make the session's folder with what is in it; a helper that will remove it should be there by now.
+
+        Raises:
+            ExecutionError: the disk is full, or the like.
+        """
+        try:
+            self.folder.mkdir(mode=0o700)
+            self._workspace = Workspace(
+                self.folder / "workspace", self.template, owner=self.owner, link_shared=link_shared
+            )
+            for name in ("home", "tmp"):
+                empty(self.folder / name, self.owner)
+        except OSError as error:
+            raise ExecutionError(f"no workspace can be made: {error.strerror or error}") from error
 
     @property
     def workspace(self) -> Path:
@@ -88,6 +98,17 @@ class Session(ABC):
             empty(self.folder / "tmp", self.owner)
         except OSError as error:
             raise ExecutionError(f"the workspace cannot be restored: {error.strerror or error}") from error
+
+    def hold_open(self) -> None:
+        """Make sure that the workspace can be entered, by us and by the next command, without a fresh start.
+
+        Raises:
+            ExecutionError: it cannot be.
+        """
+        try:
+            self._workspace.hold_open()
+        except OSError as error:
+            raise ExecutionError(f"the workspace cannot be entered: {error.strerror or error}") from error
 
     @abstractmethod
     def run(
@@ -139,6 +160,15 @@ class Session(ABC):
             timeout=self.at_most(timeout),
             limits=self.limits,
             user=self.owner,
+            writable=self.writable(),
+        )
+
+    def writable(self) -> Writable:
+        """The folders that programs can write to, as they see them."""
+        return Writable(
+            (self.layout.workspace, self.layout.home, self.layout.tmp),
+            tuple(f"{self.layout.workspace}/{name}" for name in self.template.shared),
+            self.template.size,
         )
 
     def at_most(self, timeout: float | None) -> float | None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from functools import cache
 from pathlib import Path
 
-from slop_code.execution.cache import cache_folder
+from slop_code.execution.cache import cache_folder, locked
 
 SHOWN = (
     *("alternatives", "ca-certificates", "debian_version", "fonts", "java-17-openjdk", "ld.so.cache", "ld.so.conf"),
@@ -34,18 +33,18 @@ def _made(cache_root: Path) -> Path:
     folder = cache_root / "etc" / hashlib.sha256(state.encode()).hexdigest()[:16]
     if folder.is_dir():
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=folder.parent))
-    partial.chmod(0o755)
-    for path in entries:
-        _copy(path, partial / path.name)
-    for name in OWN_FILES:
-        (partial / name).touch()
-    try:
-        partial.rename(folder)
-    except OSError:
-        # Another evaluator was quicker.
-        shutil.rmtree(partial, ignore_errors=True)
+    with locked(folder.with_suffix(".lock"), exclusive=True):
+        if not folder.is_dir():
+            # What is there already, somebody could not finish.
+            partial = folder.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            partial.chmod(0o755)
+            for path in entries:
+                _copy(path, partial / path.name)
+            for name in OWN_FILES:
+                (partial / name).touch()
+            partial.rename(folder)
     return folder
 
 

@@ -37,6 +37,7 @@ from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Set,
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, LANDLOCK_SCOPE_SIGNAL = 444, 446, 2
 IPC_RMID = 0
+RLIMIT_KINDS = 16
 LIBC = ctypes.CDLL(None)
 CHUNK = 1 << 16
 # Descriptors of a program that we agree with it about; nothing else of ours ever gets these numbers.
@@ -47,8 +48,8 @@ FIRST_LOOK_S, LOOK_EVERY_S, GIVE_UP_S = 0.1, 0.1, 10
 LEAST_FILE = 4096
 # Where a disk has less than this left, growth that nobody can be seen to own counts against the job.
 DISK_RESERVE = 1 << 29
-# Exit codes: the warden's when its folders are to stay, the guard's when the warden did not end by itself.
-KEPT, WARDEN_LOST = 69, 70
+# Exit codes: the warden's when its folders are to stay, and the guard's when a signal ended the warden.
+KEPT, KILLED = 69, 70
 
 
 class Capture:
@@ -129,8 +130,6 @@ class Job:
             _reserve_fds()
         self.process = process
         self.pid = process.pid
-        # If memory runs out, the kernel is to end the program and not the evaluator.
-        _write("/proc/%d/oom_score_adj" % self.pid, "1000")
         self.pidfd = os.pidfd_open(self.pid)
         self.stdin_fd: Optional[int] = None
         if stdin:
@@ -297,7 +296,9 @@ class Warden:
                 del job.open_streams[fd]
         now = time.monotonic()
         if job.deadline is not None and now >= job.deadline and job.pidfd not in events:
-            job.timed_out = True
+            # One that is being ended for another reason may take a while to go.
+            job.timed_out = not job.note
+            job.deadline = None
             job.kill()
         elif job.pidfd in events:
             job.finish()
@@ -311,7 +312,7 @@ class Warden:
             job.look(now)
 
     def _clear_up(self, user: Optional[int]) -> None:
-        """Remove what a job can leave to the next one besides its folders; as its user, who alone may enter them all."""
+        """Remove what a job can leave to the next one besides its folders; as its user, who may enter them all."""
         if not self.empty and not self.clear_ipc:
             return
         with _acting_as(user):
@@ -441,24 +442,22 @@ class Disk:
 
     def is_exceeded(self) -> bool:
         fill = self._fill()
-        grown = sum(max(0, now - before) for now, before in zip(fill, self.mark))
+        grown = sum(_growth(self.mark.get(device, now), now) for device, now in fill.items())
         if self.total + grown <= self.limit:
             return False
         unseen = grown > self.allowance and self._is_nearly_full()
         self.total, self.mark = self._count(), fill
         return self.total > self.limit or unseen
 
-    def _fill(self) -> List[int]:
-        """What is taken of the file system of each folder; of one that several are on, it counts once."""
-        found: Dict[int, int] = {}
+    def _fill(self) -> Dict[int, Tuple[int, int]]:
+        """The bytes and names on each file system that the folders are on."""
+        found: Dict[int, Tuple[int, int]] = {}
         for folder in self.wanted["folders"]:
-            try:
-                device, state = os.stat(folder).st_dev, os.statvfs(folder)
-            except OSError:
-                continue
-            names = max(0, state.f_files - state.f_ffree) * LEAST_FILE
-            found[device] = max((state.f_blocks - state.f_bfree) * state.f_frsize, names)
-        return list(found.values())
+            with contextlib.suppress(OSError):
+                state = os.statvfs(folder)
+                names = state.f_files - state.f_ffree
+                found[os.stat(folder).st_dev] = (state.f_blocks - state.f_bfree) * state.f_frsize, names
+        return found
 
     def _is_nearly_full(self) -> bool:
         """Files that are deleted but open are on the disk and in no folder."""
@@ -479,6 +478,10 @@ class Disk:
             except OSError:
                 continue
         return total
+
+
+def _growth(before: Tuple[int, int], now: Tuple[int, int]) -> int:
+    return max(0, now[0] - before[0], (now[1] - before[1]) * LEAST_FILE)
 
 
 def _popen(request: Dict[str, Any], has_stdin: bool) -> Any:
@@ -502,7 +505,27 @@ def _popen(request: Dict[str, Any], has_stdin: bool) -> Any:
             **user,
         )
 
-    return _in_a_scope(start) if request.get("scoped") else start()
+    with _expendable():
+        process = _in_a_scope(start) if request.get("scoped") else start()
+    # Where that was not possible, because this process is not ours to change.
+    _write("/proc/%d/oom_score_adj" % process.pid, "1000")
+    return process
+
+
+@contextlib.contextmanager
+def _expendable() -> Iterator[None]:
+    """What is started here is what the kernel ends if memory runs out, and not the evaluator."""
+    own = "/proc/self/oom_score_adj"
+    try:
+        with open(own) as file:
+            before = file.read()
+    except OSError:
+        before = "0"
+    _write(own, "1000")
+    try:
+        yield
+    finally:
+        _write(own, before)
 
 
 def _in_a_scope(start: Callable[[], Any]) -> Any:
@@ -517,7 +540,7 @@ def _in_a_scope(start: Callable[[], Any]) -> Any:
         _forbid_signals()
         try:
             result.append(start())
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # raised again where somebody can see it
             result.append(error)
 
     thread = threading.Thread(target=work)
@@ -540,7 +563,7 @@ def _forbid_signals() -> None:
 
 def _condition() -> Tuple[Any, ...]:
     """What somebody could change about this process from outside, to hinder it."""
-    limits = tuple(resource.getrlimit(kind) for kind in range(resource.RLIM_NLIMITS))
+    limits = tuple(resource.getrlimit(kind) for kind in range(RLIMIT_KINDS))
     return limits, os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
 
 
@@ -559,14 +582,14 @@ def _acting_as(user: Optional[int]) -> Iterator[None]:
 def _remove_ipc_objects() -> None:
     """Shared memory, semaphores and message queues of System V, all that this namespace has."""
     ways = {
-        "shm": lambda number: LIBC.shmctl(number, IPC_RMID, None),
-        "sem": lambda number: LIBC.semctl(number, 0, IPC_RMID),
-        "msg": lambda number: LIBC.msgctl(number, IPC_RMID, None),
+        "shm": (LIBC.shmctl, (IPC_RMID, None)),
+        "sem": (LIBC.semctl, (0, IPC_RMID)),
+        "msg": (LIBC.msgctl, (IPC_RMID, None)),
     }
-    for kind, remove in ways.items():
+    for kind, (control, arguments) in ways.items():
         with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/sysvipc/%s" % kind) as file:
             for line in file.read().splitlines()[1:]:
-                remove(int(line.split()[1]))
+                control(int(line.split()[1]), *arguments)
 
 
 def _descendants(root: Optional[int]) -> List[int]:
@@ -638,14 +661,39 @@ def _write(path: str, text: str) -> None:
 
 
 def _remove(folder: str) -> None:
-    if folder.startswith("/sys/fs/cgroup/"):
+    if _is_control_group(folder):
         # A control group can only be removed once nobody is in it, this process included.
         _write(os.path.join(os.path.dirname(folder), "cgroup.procs"), str(os.getpid()))
         with contextlib.suppress(OSError):
             os.rmdir(folder)
-    elif os.path.lexists(folder):
+    elif os.path.lexists(folder) and not _rm(folder):
+        _unlock(folder)
+        _rm(folder)
+
+
+def _is_control_group(path: str) -> bool:
+    return path.startswith("/sys/fs/cgroup/")
+
+
+def _rm(folder: str) -> bool:
+    try:
         # Sooner done than importing what Python has for it.
-        subprocess.call(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL)
+        return subprocess.call(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL) == 0
+    except OSError:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
+        return not os.path.lexists(folder)
+
+
+def _unlock(folder: str) -> None:
+    """Give back to the owner the rights that a program took from its folders."""
+    pending = [folder]
+    while pending:
+        place = pending.pop()
+        with contextlib.suppress(OSError):
+            os.chmod(place, 0o700)
+            pending += [child.path for child in os.scandir(place) if child.is_dir(follow_symlinks=False)]
 
 
 def _forget_peak() -> None:
@@ -702,11 +750,10 @@ def _guard(warden: int, remove: List[str]) -> NoReturn:
             break
         _end_children(time.monotonic() + GIVE_UP_S)
     finally:
-        # A code of its own means that it said itself that the folders stay.
-        if code != KEPT:
-            for folder in remove:
-                _remove(folder)
-        os._exit(0 if code in (0, KEPT) else WARDEN_LOST)
+        for path in remove:
+            if code != KEPT or _is_control_group(path):
+                _remove(path)
+        os._exit(KILLED if code < 0 or code == KILLED else 0 if code in (0, KEPT) else 1)
 
 
 def _end_children(give_up: float) -> None:
@@ -739,7 +786,7 @@ def main() -> None:
             channel.close()
             _guard(warden, settings["remove"])
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    sys.exit(_serve(channel, settings, guard))
+    os._exit(_serve(channel, settings, guard))
 
 
 def _serve(channel: socket.socket, settings: Dict[str, Any], guard: int) -> int:
@@ -754,6 +801,11 @@ def _serve(channel: socket.socket, settings: Dict[str, Any], guard: int) -> int:
     warden = Warden(channel, settings.get("empty", []), settings.get("clear_ipc", False))
     try:
         warden.serve()
+    except OSError:
+        if warden.condition == _condition():
+            raise
+        # Somebody took from us what it takes to go on.
+        return KILLED
     finally:
         if os.getppid() != guard and not warden.keeps_folders:
             for folder in settings["remove"]:

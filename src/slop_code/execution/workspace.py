@@ -26,6 +26,8 @@ from slop_code.execution.snapshot import Entry
 
 # The clock of change times may tick this slowly; what was written just before a case began is not trusted.
 _TICK_NS = 20_000_000
+# What a file takes beyond its contents: its last block is not full, and its name is somewhere.
+_BLOCK = 4096
 # Contents are kept in memory up to this size, for all files of an image together.
 _MEMORY_LIMIT = 8 << 20
 
@@ -40,6 +42,8 @@ class Template:
     entries: Sequence[Entry]
     shared: frozenset[str]
     contents: dict[str, bytes]
+    size: int
+    """What all of it takes on a disk, at most."""
 
     @classmethod
     def read(cls, folder: Path, entries: Sequence[Entry], shared: frozenset[str]) -> Template:
@@ -51,7 +55,7 @@ class Template:
             if entry.kind == "file" and total + entry.size <= _MEMORY_LIMIT:
                 contents[entry.path] = (folder / entry.path).read_bytes()
                 total += entry.size
-        return cls(folder, own, shared, contents)
+        return cls(folder, own, shared, contents, sum(entry.size + 2 * _BLOCK for entry in own))
 
 
 class Workspace:
@@ -89,6 +93,24 @@ class Workspace:
             if entry.path not in clean:
                 self._write(entry)
         self._lock()
+
+    def hold_open(self) -> None:
+        """Make sure that there is a folder which we, and the next command, can enter, whatever a program did to it."""
+        try:
+            handle = os.open(self.folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            remove(self.folder)
+            self.folder.mkdir(parents=True)
+            self.folder.chmod(0o755)
+            self._own(self.folder)
+            self._stamps.clear()
+            return
+        try:
+            mode = stat.S_IMODE(os.fstat(handle).st_mode)
+            if mode & 0o700 != 0o700:
+                Path(f"/proc/self/fd/{handle}").chmod(mode | 0o700)
+        finally:
+            os.close(handle)
 
     def _unlock(self) -> None:
         """Let us write into folders that nobody may write to."""
@@ -204,9 +226,10 @@ def remove(path: Path) -> None:
     with contextlib.suppress(OSError, RecursionError):
         shutil.rmtree(path)
         return
-    # Folders without permissions, or nested deeper than Python can follow.
-    subprocess.run(["chmod", "-R", "u+rwX", "--", path], check=False, stderr=subprocess.DEVNULL)
-    subprocess.run(["rm", "-rf", "--", path], check=False, stderr=subprocess.DEVNULL)
+    # Folders without permissions, files that not even root may remove, or nested deeper than Python can follow.
+    for command in (["chmod", "-R", "u+rwX"], ["chattr", "-R", "-f", "-i", "-a"], ["rm", "-rf"]):
+        with contextlib.suppress(FileNotFoundError):
+            subprocess.run([*command, "--", path], check=False, stderr=subprocess.DEVNULL)
 
 
 def _stamp(status: os.stat_result) -> Stamp:

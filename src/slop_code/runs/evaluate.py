@@ -200,9 +200,11 @@ class Evaluation:
             return Outcome(target, "refused", str(error))
         if not isinstance(found := self._look_at(target, made_of), Unfinished):
             return Outcome(target, "skipped", summary=found)
-        mark_unfinished(folder)
         try:
-            results = self._run_whole(target, pool, made_of) if self._is_whole else self._run_part(target, pool)
+            if not self._is_whole:
+                return Outcome(target, "evaluated", reason, Summary.of(self._run_part(target, pool)))
+            mark_unfinished(folder)
+            results = self._run_whole(target, pool, made_of)
             if self._is_unchanged(target, made_of):
                 mark_finished(folder, made_of)
             else:
@@ -230,9 +232,9 @@ class Evaluation:
         try:
             results = self._run(target, pool, self._asked.options)
         except RunInterrupted as stopped:
-            _save_as_incomplete(stopped.results, target.snapshot.results)
+            _save_part(stopped.results, target.snapshot.results)
             raise
-        _save_as_incomplete(results, target.snapshot.results)
+        _save_part(results, target.snapshot.results)
         return results
 
     def _run(
@@ -273,6 +275,9 @@ class Evaluation:
             self._on_outcome(outcome)
 
 
-def _save_as_incomplete(results: CorrectnessResults, folder: Path) -> None:
+def _save_part(results: CorrectnessResults, folder: Path) -> None:
+    """Save results that are not complete; where nothing was selected, what is there stays as it is."""
     results.complete = False
-    results.save(folder)
+    if results.reports:
+        mark_unfinished(folder)
+        results.save(folder)

@@ -11,7 +11,7 @@ from slop_code.evaluation.adapters.api import APIAdapterConfig, APICase, APIResu
 from slop_code.evaluation.adapters.api_request import resource_url, run_request
 from slop_code.evaluation.adapters.http_exchange import Exchange, wait_until_ready
 from slop_code.evaluation.adapters.models import CaseResult
-from slop_code.evaluation.adapters.running import Adapter, Observation
+from slop_code.evaluation.adapters.running import Adapter, Observation, SpoiledWorkspaceError
 from slop_code.execution.assets import Assets
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.process import Outcome
@@ -33,8 +33,9 @@ class APIAdapter(Adapter):
         env: Mapping[str, str],
         command: str,
         config: APIAdapterConfig,
+        entry: str | None = None,
     ) -> None:
-        super().__init__(session, assets, tracked_files, env, command)
+        super().__init__(session, assets, tracked_files, env, command, entry)
         self._config = config
         self._port = config.port or session.free_port()
         self._line = self._server_line(command)
@@ -47,7 +48,10 @@ class APIAdapter(Adapter):
 
     def run(self, case: APICase, expected: CaseResult) -> Observation:
         filled = self.filled_in(case)
-        self.write_inputs(filled)
+        try:
+            self.write_inputs(filled)
+        except SpoiledWorkspaceError as error:
+            return self._unanswered(filled, f"an earlier case spoiled this one: {error}")
         exchange = self._exchange or self._start()
         if isinstance(exchange, str):
             return self._unanswered(filled, exchange)
@@ -79,14 +83,10 @@ class APIAdapter(Adapter):
             attempts=1 + result.retries,
         )
 
-    def reset(self) -> None:
-        self.close()
-        self.session.restore()
-
     def close(self) -> None:
         if self._exchange is not None:
             self._forget()
-            # A server that took its helper with it is gone already.
+            # One whose helper is gone is gone already.
             with contextlib.suppress(ExecutionError):
                 self.session.stop()
 
@@ -108,7 +108,7 @@ class APIAdapter(Adapter):
             self._connect,
             self._config.health_path,
             self._config.startup_budget_s,
-            lambda: self._ended() is None,
+            lambda: self.session.ended() is None,
             host=self.base_url.removeprefix("http://"),
         )
         if ready.state == "ready":
@@ -120,17 +120,10 @@ class APIAdapter(Adapter):
     def _connect(self, timeout: float) -> socket.socket:
         return self.session.connect(self._config.address, self._port, timeout)
 
-    def _ended(self) -> Outcome | None:
-        try:
-            return self.session.ended()
-        except ExecutionError as error:
-            # The helper beside the server is within the submission's reach; that it is gone is the submission's doing.
-            return Outcome(-1, b"", str(error).encode(), False, 0.0, 0.0, 0)
-
     def _ended_soon(self, patience_s: float) -> Outcome | None:
         """How the server ended, if it did; a connection breaks a moment before its process is gone."""
         deadline = time.monotonic() + patience_s
-        while (outcome := self._ended()) is None and time.monotonic() < deadline:
+        while (outcome := self.session.ended()) is None and time.monotonic() < deadline:
             time.sleep(0.005)
         return outcome
 
@@ -156,7 +149,7 @@ class APIAdapter(Adapter):
             status_code=-1,
             stderr=trouble,
         )
-        return Observation(result)
+        return Observation(result, fault=self.fault())
 
 
 def _how_it_ended(outcome: Outcome) -> str:
@@ -166,4 +159,5 @@ def _how_it_ended(outcome: Outcome) -> str:
     )
     signalled = f"killed by signal {-outcome.status}" if outcome.status < -1 else "nobody saw how"
     how = signalled if outcome.status < 0 else f"exit code {outcome.status}"
-    return f"the server has ended ({how})" + (f"; its last words:\n{tail}" if tail else " without a word")
+    reason = f": {outcome.note}" if outcome.note else ""
+    return f"the server has ended ({how}{reason})" + (f"; its last words:\n{tail}" if tail else " without a word")

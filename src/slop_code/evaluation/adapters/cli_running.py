@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.adapters.models import CaseResult
-from slop_code.evaluation.adapters.running import Adapter, Observation
+from slop_code.evaluation.adapters.running import Adapter, Observation, SpoiledWorkspaceError
 
 
 class CLIAdapter(Adapter):
@@ -12,16 +14,18 @@ class CLIAdapter(Adapter):
 
     def run(self, case: CLICase, expected: CaseResult) -> Observation:
         filled = self.filled_in(case)
-        self.write_inputs(filled)
         line = " ".join([self.command, *filled.arguments])
+        try:
+            self.write_inputs(filled)
+        except SpoiledWorkspaceError as error:
+            return Observation(_result(case, line, status_code=-1, stderr=f"an earlier case spoiled this one: {error}"))
         stdin = (filled.stdin or "").encode("utf-8", "surrogatepass")
+        fault = self.fault()
         outcome = self.session.run(line, stdin=stdin, timeout=filled.timeout_s, env=self.env)
         files, notes = self.collect(filled, expected)
-        result = CLIResult(
-            id=case.id,
-            group=case.group,
-            group_type=case.group_type,
-            command=line,
+        result = _result(
+            case,
+            line,
             elapsed=outcome.wall_s,
             status_code=outcome.status,
             output=outcome.stdout.decode("utf-8", "replace"),
@@ -38,10 +42,12 @@ class CLIAdapter(Adapter):
             peak_memory=outcome.peak_memory,
             cut=bool(outcome.cut or notes),
             warnings=(*streams, *ended, *notes),
+            fault=fault,
         )
-
-    def reset(self) -> None:
-        self.session.restore()
 
     def close(self) -> None:
         """There is nothing that outlives a case."""
+
+
+def _result(case: CLICase, line: str, **fields: Any) -> CLIResult:
+    return CLIResult(id=case.id, group=case.group, group_type=case.group_type, command=line, **fields)

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from slop_code.errors import SlopCodeError
 from slop_code.evaluation.adapters.base import CaseT
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
+from slop_code.evaluation.entry_file import is_there
 from slop_code.execution.assets import Assets
-from slop_code.execution.file_ops import InputFile, collect_tracked_files, write_input_files
+from slop_code.execution.file_ops import InputFile, InputFileError, collect_tracked_files, write_input_files
 from slop_code.execution.session import Session
 
 
@@ -25,19 +27,34 @@ class Observation:
     cut: bool = False
     warnings: tuple[str, ...] = ()
     attempts: int = 1
+    fault: str = ""
+    """Why there is nothing to judge, if that is the submission's own fault: it lacks its entry file."""
+
+
+class SpoiledWorkspaceError(SlopCodeError):
+    """A case's input cannot be put into a workspace that earlier cases made unfit for it: the submission's doing."""
 
 
 class Adapter(ABC):
     """Puts the cases of one group to the submission in one session, one at a time."""
 
     def __init__(
-        self, session: Session, assets: Assets, tracked_files: Iterable[str], env: Mapping[str, str], command: str
+        self,
+        session: Session,
+        assets: Assets,
+        tracked_files: Iterable[str],
+        env: Mapping[str, str],
+        command: str,
+        entry: str | None = None,
     ) -> None:
+        """`entry` is the program's path in the workspace, where that is known."""
         self.session = session
+        self.entry = entry
         self.command = command
         self.assets = assets
         self.tracked_files = list(tracked_files)
         self.env = dict(env)
+        self._is_fresh = True
 
     @abstractmethod
     def run(self, case: Any, expected: CaseResult) -> Observation:
@@ -48,9 +65,11 @@ class Adapter(ABC):
             ExecutionError: it could not be run, through no fault of the submission.
         """
 
-    @abstractmethod
     def reset(self) -> None:
         """Start afresh: a restored workspace, and for an API a new server."""
+        self.close()
+        self.session.restore()
+        self._is_fresh = True
 
     @abstractmethod
     def close(self) -> None:
@@ -72,12 +91,31 @@ class Adapter(ABC):
         return case.model_copy(update=changed) if changed else case
 
     def write_inputs(self, case: BaseCase) -> None:
-        """Put the case's input files into the workspace."""
-        if case.input_files:
-            write_input_files(self.session.workspace, case.input_files, owner=self.session.owner)
+        """Put the case's input files into the workspace, whatever the submission has put in their way.
+
+        Raises:
+            SpoiledWorkspaceError: they cannot be written there after what earlier cases did to it.
+        """
+        self.session.hold_open()
+        try:
+            if case.input_files:
+                write_input_files(self.session.workspace, case.input_files, owner=self.session.owner, clear=True)
+        except InputFileError as error:
+            if self._is_fresh:
+                raise
+            raise SpoiledWorkspaceError(str(error)) from error
+        finally:
+            self._is_fresh = False
+
+    def fault(self) -> str:
+        """What is said of a submission without its entry file; nothing if it is there."""
+        if self.entry is None or is_there(self.session.workspace, self.entry):
+            return ""
+        return f"the submission has no {self.entry}"
 
     def collect(self, case: BaseCase, expected: CaseResult) -> tuple[dict[str, str | bytes], tuple[str, ...]]:
         """The tracked files after a run (the adapter's, the case's, the expected ones), and notes on what was cut."""
+        self.session.hold_open()
         entries = [*self.tracked_files, *case.tracked_files, *expected.files_by_name()]
         if not entries:
             return {}, ()

@@ -1,6 +1,8 @@
 """Putting input files into a workspace, and nowhere else."""
 
+import contextlib
 import os
+import shutil
 import stat
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -9,24 +11,34 @@ from slop_code.execution.file_ops.errors import InputFileError
 from slop_code.execution.file_ops.input_file import AnyPath, InputFile
 from slop_code.execution.file_ops.tree import LeavesTreeError, Owner, Place, Tree
 
+Parts = tuple[str, ...]
+
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_input_files(workspace: Path, files: Iterable[InputFile], *, owner: Owner | None = None) -> None:
+def write_input_files(
+    workspace: Path, files: Iterable[InputFile], *, owner: Owner | None = None, clear: bool = False
+) -> None:
     """Write each file below `workspace`, making the directories it needs; a later one replaces an earlier one.
 
     All of it belongs to `owner`, so that the program can change it.
 
     What has the name already, a link too, is replaced and never written through. Raises InputFileError for a
-    path that leaves the workspace, a content that does not fit its type, or anything that is in the way.
+    path that leaves the workspace, a content that does not fit its type, or anything that is in the way; with
+    `clear`, what a program put in the way is removed, so that only these files themselves can be.
     """
     try:
         tree = Tree(workspace, owner=owner)
     except OSError as error:
         raise InputFileError(f"the workspace {workspace} cannot be opened: {error.strerror}") from error
+    written: set[Parts] = set()
     with tree:
         for file in files:
-            _write(tree, file, owner)
+            parts = check_relative(file.path).parts
+            if clear:
+                _clear_the_way(tree, parts, written)
+            _write(tree, file, parts, owner)
+            written.add(parts)
 
 
 def check_relative(path: AnyPath) -> PurePosixPath:
@@ -60,11 +72,35 @@ def check_relative(path: AnyPath) -> PurePosixPath:
     return PurePosixPath(*parts)
 
 
-def _write(tree: Tree, file: InputFile, owner: Owner | None) -> None:
-    relative = check_relative(file.path)
+def _clear_the_way(tree: Tree, parts: Parts, written: set[Parts]) -> None:
+    """Remove what is no directory where one is needed, and a directory where the file should be."""
+    with contextlib.suppress(LeavesTreeError, OSError):
+        for end in range(1, len(parts) + 1):
+            way = parts[:end]
+            with tree.place(way, follow=False) as place:
+                mode = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False).st_mode
+                if end < len(parts):
+                    if stat.S_ISDIR(mode) or (stat.S_ISLNK(mode) and _leads_to_directory(tree, way)):
+                        continue
+                    if way not in written:
+                        os.unlink(place.name, dir_fd=place.directory)
+                    return
+                if stat.S_ISDIR(mode) and not any(other[:end] == way for other in written):
+                    shutil.rmtree(place.name, dir_fd=place.directory)
+
+
+def _leads_to_directory(tree: Tree, parts: Parts) -> bool:
+    try:
+        with tree.place(parts, follow=True) as place:
+            return stat.S_ISDIR(os.stat(place.name, dir_fd=place.directory, follow_symlinks=False).st_mode)
+    except (LeavesTreeError, OSError):
+        return False
+
+
+def _write(tree: Tree, file: InputFile, parts: Parts, owner: Owner | None) -> None:
     data = file.to_bytes()
     try:
-        with tree.place(relative.parts, follow=False, make_parents=True) as place:
+        with tree.place(parts, follow=False, make_parents=True) as place:
             _make_room(place, file.path)
             with os.fdopen(os.open(place.name, _NEW_FILE, 0o666, dir_fd=place.directory), "wb") as target:
                 target.write(data)
