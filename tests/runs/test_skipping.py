@@ -289,7 +289,7 @@ def test_a_part_of_the_cases_is_never_taken_for_an_evaluation(world: World) -> N
     stored = CorrectnessResults.from_dir(world.root / FIRST)
     assert stored.complete is False
     assert [report.id for report in stored.reports] == ["you"]
-    assert world.evaluate()["greet/first"].text == "other options were asked for"
+    assert world.evaluate()["greet/first"].text == "the results do not say what they are of"
     assert world.summary(FIRST)["complete"] is True
 
 
