@@ -8,44 +8,64 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import time
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
 from pathlib import Path
 
 _ROOT = Path("/sys/fs/cgroup")
 # The helpers that start the programs are in the group, too.
 _OWN_PROCESSES, _OWN_MEMORY = 4, 64 << 20
+# A value that every kind of limit takes.
+_SOME = 1 << 20
 _GIVE_UP_S = 10.0
-_ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs"; shift; done; shift; exec "$@"'
-_numbers = count(1)
+_ENTER = """
+while [ "$1" != -- ]; do mkdir -p "$1"; echo "$3" > "$1/$2"; echo $$ > "$1/cgroup.procs"; shift 3; done
+shift; exec "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit of a group: the folder it is kept in, its file there, and its value."""
+
+    folder: Path
+    file: str
+    value: int
 
 
 @dataclass(frozen=True, slots=True)
 class ControlGroup:
     """A group of processes: one folder, or one for each kind of limit where the system keeps them apart."""
 
-    folders: tuple[Path, ...]
+    limits: tuple[Limit, ...]
 
     @classmethod
-    def make(cls, *, processes: int | None, memory: int | None) -> ControlGroup | None:
-        """A new group under those limits that this system lets us set; None if there are none."""
-        name = f"slop-code-{os.getpid()}-{next(_numbers)}"
-        made: list[Path] = []
-        for kind, limit in (
-            ("pids", None if processes is None else processes + _OWN_PROCESSES),
-            ("memory", None if memory is None else memory + _OWN_MEMORY),
-        ):
-            parent = _parent(kind)
-            if parent is not None and limit is not None and _limited(parent / name, kind, limit):
-                made.append(parent / name)
-        return cls(tuple(dict.fromkeys(made))) if made else None
+    def plan(cls, *, processes: int | None, memory: int | None) -> ControlGroup | None:
+        """A group under those limits that this system lets us set; None if there are none. It is not there yet."""
+        # A process id would not do: evaluators in different process namespaces can share the groups' hierarchy.
+        name = f"slop-code-{secrets.token_hex(8)}"
+        wanted = {
+            "pids": None if processes is None else processes + _OWN_PROCESSES,
+            "memory": None if memory is None else memory + _OWN_MEMORY,
+        }
+        limits: list[Limit] = []
+        for kind, value in wanted.items():
+            place = _place(kind) if value is not None else None
+            if place is not None and value is not None:
+                limits.append(Limit(place[0] / name, place[1], value))
+        return cls(tuple(limits)) if limits else None
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys(limit.folder for limit in self.limits))
 
     def entering(self) -> list[str]:
-        """The start of a command line whose rest runs in the group."""
-        return ["/bin/sh", "-c", _ENTER, "sh", *map(str, self.folders), "--"]
+        """The start of a command line whose rest runs in the group, which is made if it is not there."""
+        values = [text for limit in self.limits for text in (str(limit.folder), limit.file, str(limit.value))]
+        return ["/bin/sh", "-c", _ENTER, "sh", *values, "--"]
 
     def close(self) -> None:
         """Kill whatever is in the group, and remove it."""
@@ -63,43 +83,52 @@ class ControlGroup:
 
 def make_process_group(limit: int) -> Path | None:
     """A new control group for `limit` processes, or None where this user may not make one."""
-    made = ControlGroup.make(processes=limit - _OWN_PROCESSES, memory=None)
-    return None if made is None else made.folders[0]
-
-
-def _limited(folder: Path, kind: str, limit: int) -> bool:
-    """Make the folder, which may be there for another kind, and set its limit."""
-    files = [folder / name for name in {"pids": ["pids.max"], "memory": ["memory.max", "memory.limit_in_bytes"]}[kind]]
-    try:
-        folder.mkdir(exist_ok=True)
-        for file in files:
-            if file.exists():
-                file.write_text(str(limit))
-    except OSError:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
-        return False
-    return True
+    planned = ControlGroup.plan(processes=limit, memory=None)
+    if planned is None or not _can_be_made(planned.limits[0]):
+        return None
+    folder = planned.folders[0]
+    folder.mkdir()
+    return folder
 
 
 def _members(folder: Path) -> list[int]:
     try:
-        return [int(pid) for pid in (folder / "cgroup.procs").read_text().split()]
+        # One of another process namespace has the number 0, and that would mean us.
+        return [int(pid) for pid in (folder / "cgroup.procs").read_text().split() if int(pid) > 0]
     except OSError:
         return []
 
 
 @cache
-def _parent(kind: str) -> Path | None:
-    """The group in which we may make others with limits of a kind."""
+def _place(kind: str) -> tuple[Path, str] | None:
+    """The group in which we may make others with limits of a kind, and the file for such a limit."""
     if (_ROOT / kind / "cgroup.procs").exists():
         # Each kind has a hierarchy of its own.
-        parent = _own_group(_ROOT / kind, kind)
-        return parent if os.access(parent, os.W_OK) else None
+        place = _own_group(_ROOT / kind, kind), {"pids": "pids.max", "memory": "memory.limit_in_bytes"}[kind]
+        return place if _can_be_made(Limit(place[0] / _probe(), place[1], _SOME)) else None
     for root in (_ROOT / "unified", _ROOT):
-        if _hands_down(root, kind) and os.access(root, os.W_OK):
-            return root
+        if _hands_down(root, kind) and _can_be_made(Limit(root / _probe(), f"{kind}.max", _SOME)):
+            return root, f"{kind}.max"
     return None
+
+
+def _probe() -> str:
+    return f"slop-code-{secrets.token_hex(8)}"
+
+
+def _can_be_made(limit: Limit) -> bool:
+    """Whether we may make a group with such a limit, found out by doing so."""
+    try:
+        limit.folder.mkdir()
+    except OSError:
+        return False
+    try:
+        (limit.folder / limit.file).write_text(str(limit.value))
+    except OSError:
+        return False
+    finally:
+        limit.folder.rmdir()
+    return True
 
 
 def _own_group(root: Path, kind: str) -> Path:

@@ -57,12 +57,14 @@ class Container:
                     security_opt=["no-new-privileges"],
                     pids_limit=limits.processes + 16 if limits.processes and read_only else None,
                     mem_limit=limits.memory if read_only else None,
-                    volumes={
-                        **_extra_mounts(spec),
-                        **binds,
-                        str(control): {"bind": _CONTROL, "mode": "ro"},
-                        str(WARDEN_SCRIPT): {"bind": "/slop-code/warden.py", "mode": "ro"},
-                    },
+                    volumes=_extra_mounts(spec),
+                    mounts=_mounts(
+                        {
+                            **binds,
+                            str(control): {"bind": _CONTROL, "mode": "ro"},
+                            str(WARDEN_SCRIPT): {"bind": "/slop-code/warden.py", "mode": "ro"},
+                        }
+                    ),
                     auto_remove=True,
                     labels={LABEL: _owner_label()},
                     hostname="sandbox" if network != "host" else None,
@@ -186,6 +188,16 @@ def _explained(error: BaseException, spec: DockerEnvironmentSpec) -> BaseExcepti
 def _reason(error: BaseException) -> str:
     explanation = getattr(error, "explanation", None)
     return str(explanation or error).strip().splitlines()[0]
+
+
+def _mounts(binds: dict[str, dict[str, str]]) -> list[Any]:
+    """Mounts of what is there; a volume that is missing, because we were just killed, the engine would make."""
+    import docker.types
+
+    return [
+        docker.types.Mount(bind["bind"], source, type="bind", read_only=bind["mode"] == "ro")
+        for source, bind in binds.items()
+    ]
 
 
 def _extra_mounts(spec: DockerEnvironmentSpec) -> dict[str, dict[str, str]]:

@@ -75,7 +75,7 @@ class LocalSession(Session):
     def _launch(self) -> ReachableWarden:
         warden = Warden.launch(
             rlimits={**self.limits.rlimits(), **self.limits.process_rlimit(None)},
-            group=ControlGroup.make(processes=self.limits.processes, memory=self.limits.memory),
+            group=ControlGroup.plan(processes=self.limits.processes, memory=self.limits.memory),
             remove=[self.folder],
         )
         return ReachableWarden(warden)

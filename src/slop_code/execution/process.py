@@ -167,14 +167,17 @@ class Warden:
             ExecutionError: this machine has no room for another process.
         """
         ours, theirs = socket.socketpair()
-        groups = group.folders if group is not None else ()
-        settings = {"rlimits": dict(rlimits or {}), "remove": [str(path) for path in (*remove, *groups)]}
-        entering = group.entering() if group is not None else []
+        groups = group.limits if group is not None else ()
+        settings = {
+            "rlimits": dict(rlimits or {}),
+            "groups": [(str(limit.folder), limit.file, limit.value) for limit in groups],
+            "remove": [str(path) for path in (*remove, *(limit.folder for limit in groups))],
+        }
         script = [python, "-I", "-S", str(WARDEN_SCRIPT), str(theirs.fileno()), json.dumps(settings)]
         with theirs:
             try:
                 process = subprocess.Popen(
-                    [*entering, *prefix, *script],
+                    [*prefix, *script],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno(), *pass_fds],

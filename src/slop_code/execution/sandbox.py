@@ -92,7 +92,7 @@ class SandboxSession(Session):
         self.layout = LAYOUT
         self._bwrap = bwrap()
         self._rlimits = {**self.limits.rlimits(), **self.limits.process_rlimit(self.owner)}
-        self._group = ControlGroup.make(processes=None, memory=self.limits.memory)
+        self._group = ControlGroup.plan(processes=None, memory=self.limits.memory)
         self._warden = Warden.launch(rlimits=self._rlimits, group=self._group, remove=[self.folder])
         self._server: ReachableWarden | None = None
         try:
@@ -128,6 +128,8 @@ class SandboxSession(Session):
         )
 
     def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
+        if self._server is not None:
+            self._server.close()
         # The warden itself goes into the sandbox: only from there can the server be reached. There it is the first
         # process, which nobody inside can kill or stop, and another user than the server, where we can choose.
         own = own_interpreter()

@@ -768,9 +768,13 @@ def _end_children(give_up: float) -> None:
 
 
 def main() -> None:
-    """SETTINGS: `rlimits` by name; folders to `empty` and whether to `clear_ipc` after each job; what to `remove`."""
+    """SETTINGS: `rlimits` by name; control `groups` to be in, each a folder, a file in it, and its value; folders to
+    `empty` and whether to `clear_ipc` after each job; what to `remove` at the end.
+    """
     channel = _open_channel(sys.argv[1])
     settings = json.loads(sys.argv[2])
+    for folder, file, value in settings.get("groups", []):
+        _enter_group(folder, file, value)
     # Ctrl-C reaches the whole foreground group; ending is the client's decision, by closing the socket.
     # Handlers, unlike "ignore", are not passed on to the programs.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -781,12 +785,24 @@ def main() -> None:
     # The first process of a namespace cannot be killed from within, and takes everybody with it when it ends.
     guard = os.getpid() if os.getpid() != 1 else 0
     if guard:
-        warden = os.fork()
+        try:
+            warden = os.fork()
+        except OSError:
+            # There is no room for another process; then it has to do without.
+            warden = guard = 0
         if warden:
             channel.close()
             _guard(warden, settings["remove"])
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
     os._exit(_serve(channel, settings, guard))
+
+
+def _enter_group(folder: str, file: str, value: int) -> None:
+    """Made by whoever is in it first, and removed by the guard: so not even a kill of the evaluator leaves one."""
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        _write(os.path.join(folder, file), str(value))
+        _write(os.path.join(folder, "cgroup.procs"), str(os.getpid()))
 
 
 def _serve(channel: socket.socket, settings: Dict[str, Any], guard: int) -> int:

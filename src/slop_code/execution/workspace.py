@@ -107,8 +107,9 @@ class Workspace:
             return
         try:
             mode = stat.S_IMODE(os.fstat(handle).st_mode)
-            if mode & 0o700 != 0o700:
-                Path(f"/proc/self/fd/{handle}").chmod(mode | 0o700)
+            # In a sandbox it is entered before the program's user is.
+            if mode & 0o711 != 0o711:
+                Path(f"/proc/self/fd/{handle}").chmod(mode | 0o711)
         finally:
             os.close(handle)
 
