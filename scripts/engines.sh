@@ -1,4 +1,4 @@
-# Real engines for the tests: bubblewrap, and a Docker engine with a small image. Sourced after bootstrap.sh.
+# Real engines for the tests: bubblewrap, and a Docker engine with a small image; and jq. Sourced after bootstrap.sh.
 #   prepare_engines  installs what is missing, where it may, and starts the Docker engine in the background
 #   await_engines    waits until it answers, and exports DOCKER_HOST and SLOP_CODE_TEST_IMAGE
 # What cannot be had is said, and SLOP_CODE_NO_BWRAP_REASON or SLOP_CODE_NO_DOCKER_REASON tells the tests why. Set one of
@@ -13,6 +13,7 @@ engines_script=$root/scripts/engines.sh
 engine_folders=/tmp/slop-engine
 
 prepare_engines() {
+  command -v jq >/dev/null || install_packages jq >/dev/null || : # the tests of command lines with it say that they are skipped
   [ -n "${SLOP_CODE_NO_BWRAP_REASON:-}" ] || prepare_bwrap
   [ -n "${SLOP_CODE_NO_DOCKER_REASON:-}" ] || prepare_docker
 }

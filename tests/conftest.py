@@ -12,6 +12,8 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, settings
 
+# Author processes are forks: what they need is imported here once, and not in each of them.
+import slop_code.evaluation.author_side  # noqa: F401
 from slop_code.logging import setup_logging
 
 settings.register_profile(

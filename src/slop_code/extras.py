@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 
 class ReadableExtras(BaseModel):
@@ -12,6 +12,8 @@ class ReadableExtras(BaseModel):
 
     `expected.schema` is what the author wrote there, not `BaseModel.schema`.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     @model_validator(mode="after")
     def _extras_before_methods(self) -> Self:

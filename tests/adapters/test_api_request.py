@@ -1,4 +1,4 @@
-"""Contract §6, api: a case becomes exactly this request, and an answer exactly this result."""
+"""A case becomes exactly this request, and an answer exactly this result."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_the_method_goes_out_in_upper_case_and_stays_as_written_in_the_result() 
         (True, b"True"),
     ],
 )
-def test_a_body_is_sent_as_the_contract_says(body: Any, wire: bytes | None) -> None:
+def test_a_body_is_sent_as_documented(body: Any, wire: bytes | None) -> None:
     assert body_of(body) == wire
 
 
@@ -411,7 +411,7 @@ def zipped(**files: bytes) -> bytes:
     return data.getvalue()
 
 
-def test_an_archive_answer_fills_everything_that_the_contract_names() -> None:
+def test_an_archive_answer_fills_every_field_for_it() -> None:
     data = zipped(a=b"hello", b=b"\xff\x00")
     encoded = base64.b64encode(data).decode()
     disposition = ("content-disposition", 'attachment; filename="bundle.zip"')

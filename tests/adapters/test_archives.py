@@ -1,4 +1,4 @@
-"""Contract §6, api: archive answers are read in memory, with limits, and never unpacked."""
+"""Archive answers are read in memory, with limits, and never unpacked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract §3: cases."""
+"""What cases hold: their fields and defaults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_group_type_is_a_str_enum_with_four_members() -> None:
     assert all(isinstance(member, str) for member in GroupType)
 
 
-def test_a_case_has_the_contracts_defaults() -> None:
+def test_a_case_has_the_documented_defaults() -> None:
     case = BaseCase(id="a")
     assert (case.order, case.arguments, case.timeout_s, case.input_files, case.tracked_files) == (-1, [], None, [], [])
     assert (case.reset, case.original_group, case.original_checkpoint) == (False, None, None)
@@ -131,7 +131,7 @@ def test_a_cli_case_adds_stdin() -> None:
     assert CLICase(id="a", stdin="x").stdin == "x"
 
 
-def test_an_api_case_has_the_contracts_defaults() -> None:
+def test_an_api_case_has_the_documented_defaults() -> None:
     case = APICase(id="a")
     assert (case.method, case.path, case.headers, case.body, case.retries) == ("GET", "", {}, None, 0)
     assert case.get_query_params() == {}

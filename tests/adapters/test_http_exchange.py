@@ -1,4 +1,4 @@
-"""Contract §6, api: one request, one answer, whatever the server does."""
+"""One request, one answer, whatever the server does."""
 
 from __future__ import annotations
 
@@ -536,7 +536,7 @@ def test_what_is_not_http_does_not_mean_ready(script: Script, seen: str) -> None
     with RawServer(script) as server:
         readiness = wait_until_ready(server.connect, "/up", SHORT, alive)
     assert readiness.state == "late"
-    assert readiness.reason.startswith("no HTTP answer to '/up' within 0.1 s: ")
+    assert readiness.reason.startswith("it did not answer at http://localhost/up within 0.1 s: ")
     assert any(word in readiness.reason for word in seen.split("|"))
 
 

@@ -1,4 +1,4 @@
-"""Contract §3: results."""
+"""What results hold: their fields and defaults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slop_code.evaluation.adapters import APIResult, CaseResult, CaseResultError
 from slop_code.evaluation.adapters.base import as_result
 
 
-def test_a_result_has_the_contracts_defaults() -> None:
+def test_a_result_has_the_documented_defaults() -> None:
     result = CaseResult(id="a", group="g", group_type=GroupType.CORE)
     assert (result.type, result.elapsed, result.status_code, result.resource_path) == ("base", 0.0, 0, None)
     assert (result.adapter_error, result.output, result.stderr, result.timed_out) == (False, None, None, False)

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from tests import warm
 from tests.cli.terminal import SLOP_CODE
 
 ENVIRONMENT = {"type": "local", "commands": {"command": "sh", "entry_file": "{entry_file}.sh"}}
@@ -53,14 +54,14 @@ class SmallProblem:
         """A file of the problem."""
         return self.root / "demo" / name
 
-    def command(self, *arguments: str | Path) -> list[str]:
-        """The command line, to be run in `root`."""
+    def command(self, *arguments: str | Path, cold: bool = False) -> list[str]:
+        """The command line, to be run in `root`; `cold`, where it matters how an interpreter starts."""
         fixed = ["tools", "run-case", "-s", "submission", "-p", "demo", "-c", "one", "-e", "sh.yaml"]
-        return [*SLOP_CODE, *fixed, *map(str, arguments)]
+        return [*(SLOP_CODE if cold else warm.slop_code()), *fixed, *map(str, arguments)]
 
-    def run(self, *arguments: str | Path, **env: str) -> Ran:
+    def run(self, *arguments: str | Path, cold: bool = False, **env: str) -> Ran:
         done = subprocess.run(
-            self.command(*arguments),
+            self.command(*arguments, cold=cold),
             cwd=self.root,
             env={**self.env, **env},
             capture_output=True,

@@ -14,13 +14,14 @@ from slop_code.cli import Commands
 from slop_code.cli.completion import _checkpoint_names
 from slop_code.cli.lazy_commands import load_command
 from slop_code.runs.last_run import LastRun
+from tests import warm
 from tests.cli.terminal import ROOT, SLOP_CODE
 from tests.reports.make import line, report
 
 
 def slop_code(*arguments: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*SLOP_CODE, *arguments], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, check=False
+        [*warm.slop_code(), *arguments], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, check=False
     )
 
 
@@ -66,21 +67,22 @@ def test_help_loads_neither_commands_nor_heavy_libraries() -> None:
 
 
 def test_completion_knows_commands_problems_checkpoints_and_environments() -> None:
-    # The name of the program decides the variable's name, so the installed script is what is asked.
+    # The name of the program decides the variable's name, so the installed script is asked, too.
     program = Path(sys.executable).with_name("slop-code")
     if not program.exists():
         pytest.skip("slop-code is not installed as a script beside this Python")
 
-    def offered(text: str) -> list[str]:
+    def offered(text: str, *command: str) -> list[str]:
         env = {
             **os.environ,
             "_SLOP_CODE_COMPLETE": "complete_bash",
             "COMP_WORDS": text,
             "COMP_CWORD": str(len(text.split(" ")) - 1),
         }
-        return subprocess.run([program], cwd=ROOT, env=env, capture_output=True, text=True, check=False).stdout.split()
+        words = command or warm.slop_code()
+        return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False).stdout.split()
 
-    assert "tools" in offered("slop-code to")
+    assert offered("slop-code to", str(program)) == offered("slop-code to") == ["tools"]
     assert offered("slop-code tools run-") == ["run-case"]
     assert offered("slop-code tools run-case -p calc") == ["calculator"]
     assert offered("slop-code tools run-case -p calculator -c ") == ["checkpoint_1", "checkpoint_2"]
@@ -142,8 +144,18 @@ def test_memory_of_runs_is_kept_merged_and_bounded(tmp_path: Path, monkeypatch: 
     assert len(list(memory.file.parent.iterdir())) == 2
 
 
-@pytest.mark.parametrize("redirection", [">/dev/full", "2>/dev/full", "2>&-", ">&-"])
-@pytest.mark.parametrize("arguments", ["problems ls", "problems check calculator", "--help"])
+@pytest.mark.parametrize(
+    ("arguments", "redirection"),
+    [
+        *(
+            (words, target)
+            for words in ("problems ls", "--help")
+            for target in (">/dev/full", "2>/dev/full", "2>&-", ">&-")
+        ),
+        ("problems check calculator", ">/dev/full"),
+        ("problems check calculator", "2>/dev/full"),
+    ],
+)
 def test_streams_that_cannot_be_written_to_are_no_traceback(arguments: str, redirection: str) -> None:
     command = f"{sys.executable} -c 'from slop_code.command import main; main()' {arguments} {redirection}"
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)

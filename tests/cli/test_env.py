@@ -12,13 +12,15 @@ import pytest
 
 from slop_code.execution import diagnosis
 from slop_code.execution.errors import ExecutionError
-from tests.cli.terminal import SLOP_CODE
+from tests import warm
 from tests.engines import bwrap_skip_reason
 
 
 def slop_code(*arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     own = {**os.environ, "SLOP_CODE_CACHE": str(cwd / "cache"), **env}
-    return subprocess.run([*SLOP_CODE, *arguments], cwd=cwd, env=own, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*warm.slop_code(), *arguments], cwd=cwd, env=own, capture_output=True, text=True, check=False
+    )
 
 
 def test_ls_has_shipped_and_local_environments_and_shows_broken_ones(tmp_path: Path) -> None:

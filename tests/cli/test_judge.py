@@ -5,29 +5,37 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from slop_code.evaluation.report import iter_reports
+from tests import warm
 
 ROOT = Path(__file__).parents[2]
 
 
 def invoke(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from slop_code.cli import main; main()", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run([*warm.slop_code(), *arguments], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example problem `calculator`, and results of a solution that is wrong in one case."""
+    folder = tmp_path_factory.mktemp("evaluated")
+    shutil.copytree(ROOT / "problems" / "calculator", folder / "problems" / "calculator")
+    solution = sorted((folder / "problems/calculator/checkpoint_1/wrong_solutions").iterdir())[0]
+    done = invoke(
+        folder, "eval-snapshot", str(solution), "-p", "calculator", "-c", "1", "-e", "local-py", "-o", "res", "-q"
+    )
+    assert done.returncode == 1, done.stderr
+    return folder
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """The example problem `hue`, and results of a solution that is a little off in one of its functions."""
-    shutil.copytree(ROOT / "problems" / "hue", tmp_path / "problems" / "hue")
-    wrong = "problems/hue/checkpoint_1/wrong_solutions"
-    solution = sorted((tmp_path / wrong).iterdir())[0]
-    done = invoke(tmp_path, "eval-snapshot", str(solution), "-p", "hue", "-c", "1", "-e", "local-py", "-o", "res", "-q")
-    assert done.returncode == 1, done.stderr
+def place(evaluated: Path, tmp_path: Path) -> Path:
+    """The same for one test."""
+    shutil.copytree(evaluated, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -36,7 +44,7 @@ def outcomes(folder: Path) -> dict[str, str | None]:
 
 
 def test_an_unchanged_package_changes_nothing_and_runs_nothing(place: Path) -> None:
-    shutil.rmtree(place / "problems" / "hue" / "checkpoint_1" / "wrong_solutions")
+    shutil.rmtree(place / "problems" / "calculator" / "checkpoint_1" / "wrong_solutions")
     done = invoke(place, "judge", "res")
     assert done.returncode == 1
     assert outcomes(place / "res" / "judged-1") == outcomes(place / "res")
@@ -52,7 +60,7 @@ def test_a_changed_verifier_shows_which_verdicts_changed_and_keeps_both(place: P
             def __call__(self, group_name, case_name, actual, expected):
                 return {"status_code": VerificationResult.create("", actual.status_code == expected.status_code)}
     """
-    (place / "problems" / "hue" / "verifier.py").write_text("\n".join(line[8:] for line in lenient.split("\n")))
+    (place / "problems" / "calculator" / "verifier.py").write_text("\n".join(line[8:] for line in lenient.split("\n")))
     done = invoke(place, "judge", "res", "--json")
     changes = json.loads(done.stdout)
     assert outcomes(place / "res") == before
@@ -68,7 +76,7 @@ def test_results_without_observations_are_told(place: Path) -> None:
     (place / "res" / "observations.parquet").unlink()
     done = invoke(place, "judge", "res")
     assert done.returncode == 2
-    assert "error: res: has no observations to judge" in done.stderr
+    assert "res: has no observations to judge" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -53,6 +53,12 @@ def test_a_reference_that_fails_and_a_wrong_one_that_passes_are_told_by_name(che
     assert code == 1
     assert err.splitlines() == [
         "failed: one/solution: fails core/says_x",
+        "  core/says_x:",
+        "    output:",
+        '      Line 1, column 1: expected "x", got "y"',
+        "      - 1 | x  (no newline at the end)",
+        "      + 1 | y  (no newline at the end)",
+        "            ^",
         "failed: one/wrong_solutions/says_y: passes its only case, but is there to fail: add a case that catches it",
         "demo: 1 case, no errors; 2 solutions run, 2 failed",
     ]
@@ -101,13 +107,36 @@ def test_what_cannot_be_judged_comes_before_what_failed(check_run: Any) -> None:
     assert "2 solutions run, 1 failed, 1 not judged" in err
 
 
-def test_a_missing_reference_is_a_warning(check_run: Any) -> None:
-    code, _, err = check_run({"one/wrong_solutions/says_y/main.sh": WRONG})
+def test_a_reference_that_is_missing_at_one_of_the_checkpoints_is_a_warning(check_run: Any) -> None:
+    files = {"one/solution/main.sh": RIGHT, "two/spec.md": "Say x.", "two/more/says_x.yaml": "expected: {output: x}"}
+    code, _, err = check_run(files, {**ONE, "two": {"groups": {"more": {}}}})
     assert code == 0
     assert err == (
-        'warning: demo/one/solution: checkpoint "one" has no reference solution\n'
-        "demo: 1 case, no errors, 1 warning; 1 solution run, all as they should be\n"
+        'warning: demo/two/solution: checkpoint "two" has no reference solution\n'
+        "demo: 2 cases, no errors, 1 warning; 1 solution run, all as they should be\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("files", "ran"),
+    [
+        ({}, "no solutions to run"),
+        ({"one/wrong_solutions/says_y/main.sh": WRONG}, "1 solution run, all as they should"),
+    ],
+)
+def test_no_reference_at_all_is_an_error_because_nothing_was_shown(check_run: Any, files: Any, ran: str) -> None:
+    code, _, err = check_run(files)
+    assert code == 2
+    assert err.startswith("error: demo/one/solution: there is no reference solution at all")
+    assert f"demo: 1 error; {ran}" in err
+
+
+def test_what_the_check_found_is_not_logged_again_by_each_solution(check_run: Any) -> None:
+    files = {"one/solution/main.sh": RIGHT, "one/core/says_x.yaml": "tmeout: 3\nexpected: {output: x, ouput: y}"}
+    _, _, err = check_run(files)
+    assert err.count("tmeout: 3") == 1
+    assert err.count('case "says_x": "ouput" in its expected result has no effect') == 1
+    assert "[warning" not in err
 
 
 def test_each_checkpoint_has_its_own_solutions_and_the_problems_wrong_ones_are_for_the_last(check_run: Any) -> None:

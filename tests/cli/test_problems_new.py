@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from slop_code.evaluation.new_package import NewPackageError, make_package
-from tests.cli.terminal import SLOP_CODE, Shown, on_terminal
+from tests import warm
+from tests.cli.terminal import Shown, on_terminal
 from tests.cli.test_problems import slop_code
 
 ALL_WELL = r"mine: \d+ cases, no errors; 4 solutions run, all as they should be"
@@ -24,7 +25,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Python as it is on this machine: the solutions need no environment of their own."""
     file = tmp_path_factory.mktemp("environment") / "plain.yaml"
-    file.write_text('type: local\ncommands: {command: python3, entry_file: "{entry_file}.py"}\n')
+    file.write_text('type: local\ncommands: {command: python3 -S -E, entry_file: "{entry_file}.py"}\n')
     return file
 
 
@@ -36,7 +37,7 @@ def edit(file: Path, old: str, new: str) -> None:
 
 def test_case_files_at_a_terminal_with_the_commands_that_it_prints(tmp_path: Path, plain: Path) -> None:
     def shown(line: str) -> tuple[Shown, list[str]]:
-        path = os.pathsep.join([str(Path(SLOP_CODE[0]).parent), os.environ["PATH"]])
+        path = os.pathsep.join([str(warm.slop_code_on_path(tmp_path / "bin")), os.environ["PATH"]])
         done = on_terminal(["/bin/sh", "-c", line], cwd=tmp_path, width=200, env={"PATH": path})
         return done, [line for line in done.screen if line]
 

@@ -15,6 +15,7 @@ from slop_code.cli import progress
 from slop_code.cli.progress import make_progress, plain_lines
 from slop_code.cli.tally import Tally
 from slop_code.evaluation.listening import RunLabel
+from tests import warm
 from tests.cli.small_problem import small_problem
 from tests.cli.terminal import on_terminal
 from tests.reports.make import line, report, results
@@ -26,7 +27,6 @@ WRONG = report("wrong", line(is_correct=False))
 # A program that goes through a run, with `word` on its stdout at the end.
 SCRIPT = """
 import sys, time
-sys.path.insert(0, {root!r})
 from slop_code.cli.console import note
 from slop_code.cli.progress import make_progress
 from tests.cli.test_progress import ONE, TWO, RIGHT, WRONG
@@ -36,9 +36,10 @@ print("word")
 """
 
 
-def script(body: str) -> list[str]:
+def script(body: str, *, cold: bool = False) -> list[str]:
     lines = body.strip().replace("\n", "\n    ")
-    return [sys.executable, "-c", SCRIPT.format(root=str(Path(__file__).parents[2]), body=lines)]
+    python = [sys.executable, "-c"] if cold else warm.python()
+    return [*python, SCRIPT.format(body=lines)]
 
 
 GOING_ON = """
@@ -99,7 +100,7 @@ heard.preparing(ONE)
 heard.case_finished(ONE, RIGHT)
 assert "rich" not in sys.modules
 """
-    assert on_terminal(script(body)).sent == ""
+    assert on_terminal(script(body, cold=True)).sent == ""
 
 
 @pytest.mark.parametrize("terminal", [True, False])

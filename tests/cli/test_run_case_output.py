@@ -102,6 +102,14 @@ def test_quiet_leaves_only_what_could_not_be_judged(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_quiet_table_says_it_once(tmp_path: Path) -> None:
+    files = {"core/b.yaml": "expected: {files: [{path: x, matches: '('}]}\n"}
+    problem = small_problem(tmp_path, files, "printf x > x\n", adapter={"type": "cli", "tracked_files": ["x"]})
+    done = problem.run("--format", "table", "-q")
+    assert (done.code, done.stderr) == (3, "")
+    assert done.stdout.count("ERROR core/b") == 1
+
+
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     cases = "".join(f"- {{name: case_{number}, expected: {{output: y}}}}\n" for number in range(40))
     problem = small_problem(tmp_path, {"core/a.yaml": cases}, "printf x\n")
@@ -119,14 +127,18 @@ def test_a_closed_stdout_is_no_traceback(tmp_path: Path) -> None:
     problem = small_problem(tmp_path, {"core/a.yaml": "expected: {output: x}\n"}, "printf x\n")
     line = '"$0" "$@" >&-'
     done = subprocess.run(
-        ["sh", "-c", line, *problem.command("-q")], cwd=tmp_path, env=problem.env, capture_output=True, text=True
+        ["sh", "-c", line, *problem.command("-q", cold=True)],
+        cwd=tmp_path,
+        env=problem.env,
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_stdout_is_utf_8_in_every_locale(tmp_path: Path) -> None:
     problem = small_problem(tmp_path, {"core/a.yaml": "name: ü\nexpected: {output: x}\n"}, "printf x\n")
-    done = problem.run(LC_ALL="C", PYTHONIOENCODING="latin-1", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    done = problem.run(cold=True, LC_ALL="C", PYTHONIOENCODING="latin-1", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert done.cases[0]["id"] == "ü"
 
 

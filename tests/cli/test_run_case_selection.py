@@ -49,6 +49,17 @@ def test_an_unknown_group_names_the_groups_and_nothing_is_run(problem: SmallProb
     assert done.stderr == 'nothing matches --group "cor" (did you mean "core"?); one has the groups core, errors\n'
 
 
+def test_one_unknown_group_among_others_is_not_passed_over(problem: SmallProblem) -> None:
+    done = problem.run("-g", "core", "-g", "eror")
+    assert (done.code, done.cases) == (2, [])
+    assert done.stderr == 'nothing matches --group "eror" (did you mean "errors"?); one has the groups core, errors\n'
+
+
+def test_one_unknown_case_among_others_is_named(problem: SmallProblem) -> None:
+    done = problem.run("--case", "plus", "--case", "plsu", "-q")
+    assert (done.outcomes, done.stderr) == ({"core/plus": True, "errors/plus": True}, 'nothing matches --case "plsu"\n')
+
+
 def test_an_unknown_case_names_the_cases_of_each_group(problem: SmallProblem) -> None:
     done = problem.run("--case", "plsu")
     assert (done.code, done.cases) == (2, [])
@@ -61,6 +72,8 @@ def test_list_prints_what_would_run_and_runs_nothing(problem: SmallProblem) -> N
     assert (done.code, done.stderr) == (0, "")
     assert done.cases == [{"id": "plus", "group": "core"}, {"id": "minus", "group": "core"}]
     assert not (problem.root / "cache").exists()
+    table = problem.run("--list", "--case", "plus", "--format", "table")
+    assert (table.code, table.stdout) == (0, "group   case\ncore    plus\nerrors  plus\n")
 
 
 def test_list_says_that_a_group_with_a_store_is_incomplete(tmp_path: Path) -> None:
@@ -88,6 +101,13 @@ def test_rerun_failed_runs_what_did_not_pass_until_nothing_is_left(problem: Smal
     problem.program.write_text("echo 1\n")
     last = problem.run("--rerun-failed")
     assert (last.code, last.outcomes) == (0, {"core/times": True})
+
+    assert problem.run("-g", "errors", "--case", "minus").code == 1
+    elsewhere = problem.run("-g", "core", "--rerun-failed")
+    assert (elsewhere.code, elsewhere.cases) == (0, [])
+    assert elsewhere.stderr == "nothing of that failed the last time\n"
+    problem.program.write_text("echo 0\n")
+    assert problem.run("--rerun-failed").outcomes == {"errors/minus": True}
 
     nothing = problem.run("--rerun-failed")
     assert (nothing.code, nothing.cases, nothing.stderr) == (0, [], "nothing failed the last time\n")
@@ -205,6 +225,13 @@ def test_an_unknown_environment_names_those_of_the_folder_here_too(problem: Smal
         (["--junit", "demo"], "--junit demo: is a folder, and should be a file"),
         (["-c", "²"], 'has no checkpoint "²"'),
         (["-g", "nope", "-g", "neither"], 'nothing matches --group "neither"'),
+        (
+            ["--exclusive", "cor"],
+            'nothing matches --exclusive "cor" (did you mean "core"?); one has the groups core, errors',
+        ),
+        (["--list", "--exclusive", "nope"], 'nothing matches --exclusive "nope"'),
+        (["--list", "-e", "nope"], 'no environment "nope"'),
+        (["-s", "submission/main.sh"], "submission/main.sh: is a file, and a submission is a folder: give the folder"),
     ],
 )
 def test_what_cannot_be_is_told_before_anything_runs(problem: SmallProblem, arguments: list[str], told: str) -> None:

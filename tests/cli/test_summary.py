@@ -183,3 +183,10 @@ def test_a_line_is_cut_by_columns() -> None:
     assert one_line("abcd", 3) == "ab…"
     assert one_line("日本語", 5) == "日本…"
     assert one_line("a\nb", 5) == "a⏎b"
+
+
+def test_what_a_start_is_said_to_lack_is_not_said_again_by_stderr() -> None:
+    start = line("start", diff="the server did not become ready", actual=None, expected=None, is_correct=False)
+    stderr = line("stderr", actual="the server did not become ready\nlast words", expected=None, is_correct=None)
+    lines = explain(report("a", start, stderr), 100)
+    assert lines == ["start: the server did not become ready", "stderr:", "  last words"]

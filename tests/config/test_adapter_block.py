@@ -1,4 +1,4 @@
-"""Contract §2: the adapter block."""
+"""The adapter block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_a_cli_adapter_has_tracked_files_and_nothing_more(make_problem: MakeProb
     assert adapter.tracked_files == ["out/"]
 
 
-def test_an_api_adapter_has_the_contracts_defaults(make_problem: MakeProblem) -> None:
+def test_an_api_adapter_has_the_documented_defaults(make_problem: MakeProblem) -> None:
     adapter = ProblemConfig.from_yaml(make_problem({"adapter": {"type": "api"}})).adapter
     assert isinstance(adapter, APIAdapterConfig)
     assert (adapter.port, adapter.health_path) == (None, "/")

@@ -11,7 +11,12 @@ import pytest
 
 from slop_code.evaluation.check_arguments import Surroundings, misread_arguments
 
-AROUND = Surroundings(variables=["RATE"], files=["a.csv", "b.csv"])
+AROUND = Surroundings(
+    variables=["RATE"],
+    files=["a.csv", "b.csv", "in.dat"],
+    is_complete=True,
+    looks_at=lambda name: name == "out.txt",
+)
 
 
 def words(arguments: list[str], folder: Path) -> list[str] | None:
@@ -61,6 +66,25 @@ def messages(*arguments: str, one_line: bool = False) -> list[str]:
         (["say", "'a", "b'c"], 1, "its quote (') goes on until argument 3"),
         (["put", '{"a":1}'], 1, 'the shell takes its quotes (") away'),
         (["put", '["a"]'], 1, 'the shell takes its quotes (") away'),
+        (["go", "$HOME"], 1, 'the shell puts the value of "$HOME" there (put it into double quotes if that is meant)'),
+        (["go", "${HOME}/x"], 1, 'the shell puts the value of "${HOME}" there'),
+        (["say", "$(echo a b)"], 1, 'the shell runs the command "echo a b", and puts what that prints there (put'),
+        (["sum", "$((1+2))"], 1, "the shell calculates, and puts the result there"),
+        (["ask", "notes.tx?"], 1, 'the shell puts the names of files for "?", if any match'),
+        (["ask", "?????.txt"], 1, 'the shell puts the names of files for "?"'),
+        (["ask", "~root"], 1, 'the shell puts the home folder of the user "root" there, if there is one'),
+        (["join", "a\\", "b"], 1, "its backslash quotes the blank behind it, so that argument 3 becomes a part of it"),
+        (["calc", "("], 1, '"(" starts a subshell, and there can be none here'),
+        (["more", "<b"], 1, 'the shell reads from the file "b", which the case does not have'),
+        (["more", "<", "b"], 1, 'the shell reads from the file "b", which the case does not have'),
+        (["more", ">b"], 1, 'the shell puts all output into the file "b", which nobody looks at'),
+        (["calc", "6", "|", "2"], 2, '"|" makes a pipe, and the shell takes "2" for a command'),
+        (["calc", "6", "&", "-x"], 2, '"&" ends the command and leaves it in the background, and the shell takes "-x"'),
+        (["bits", "6", "|"], 2, 'no command follows "|", so the shell runs nothing at all'),
+        (["bits", "6", "&&"], 2, 'no command follows "&&", so the shell runs nothing at all'),
+        (["bits", "6", "|", "|", "cat"], 2, '"|" follows "|", so the shell runs nothing at all'),
+        (["sql", ";"], 1, "the shell takes it for the end of the command, and the program never sees it"),
+        (["and", "&"], 1, '"&" ends the command and leaves it in the background'),
     ],
 )
 def test_what_looks_like_a_mistake_is_told(arguments: list[str], index: int, message: str, tmp_path: Path) -> None:
@@ -83,9 +107,10 @@ def test_what_looks_like_a_mistake_is_told(arguments: list[str], index: int, mes
         ["say", "'O'\"'\"'Neill'"],
         ["put", "'{\"a\": 1}'"],
         ["say", "''", '""'],
-        ["cost", "$RATE", "$HOME/x", '"${PWD}/y"', "${x:-5}"],
-        ["show", "$(cat name.txt)", '"$(cat name.txt)"'],
-        ["match", "a?b", "[x]", "{a,b}", "100%", "a=b", "a@b", "!", "^x$"],
+        ["cost", "$RATE", '"$HOME/x"', '"${PWD}/y"', "${x:-5}"],
+        ["show", '"$(cat name.txt)"', "'$(cat)'", "'$HOME'", "'a?'", r"\?"],
+        ["match", "[x]", "{a,b}", "100%", "a=b", "a@b", "!", "^x$", "{", "}"],
+        ["get", "http://x/?page=1", "?.csv"],
         # Split at its blanks, whole again when joined.
         ["say", '"two', 'words"', "end"],
         ["--name='two", "words'"],
@@ -94,8 +119,12 @@ def test_what_looks_like_a_mistake_is_told(arguments: list[str], index: int, mes
         ["list", ">", "out.txt"],
         ["list", ">out.txt", "2>&1"],
         ["list", "2>", "/dev/null"],
+        ["list", ">/dev/null", "2>errors.txt"],
+        ["list", ">new.txt", "&&", "cat", "new.txt"],
+        ["read", "<{{static:rates}}"],
+        ["read", "<in.dat"],
         ["list", "> out.txt"],
-        ["list", "<", "in.txt"],
+        ["list", "<", "in.dat"],
         ["sum", "*.csv"],
         ["clear", "&&", "test", "!", "-e", "memory.json"],
         ["clear", "&& cat *.json $x"],
@@ -111,6 +140,9 @@ def test_what_is_quoted_or_looks_deliberate_is_not(arguments: list[str]) -> None
 def test_the_blanks_of_one_text_are_meant_and_the_rest_is_looked_at() -> None:
     assert messages("add 2 3 && cat 'a b' > out.txt", one_line=True) == []
     assert messages("add 2 3\n", one_line=True) == []
+    assert messages("add $HOME $(cat in.txt) | sort", one_line=True) == []
+    (message,) = messages("add 2 3 |", one_line=True)
+    assert 'no command follows "|"' in message
     (message,) = messages("mul 2 * 3", one_line=True)
     assert 'for "*"' in message
 

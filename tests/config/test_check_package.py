@@ -174,3 +174,68 @@ def test_a_broken_verifier_is_an_error_and_the_cases_are_still_counted(make_prob
     assert len(checked.findings.errors) == 1
     assert "Verifier" in checked.findings.errors[0].message
     assert [count.cases for count in checked.counts] == [1]
+
+
+def test_a_group_that_cannot_be_loaded_is_told_once_and_not_again_by_its_regressions(make_problem: MakeProblem) -> None:
+    checkpoints = {
+        "one": {"groups": {"gone": {}}},
+        "two": {"groups": {"core": {}}, "regressions": [{"checkpoint": "one"}]},
+    }
+    config = {"loader_script": "builtin:files", "checkpoints": checkpoints}
+    files = {"one/spec.md": "# 1", "two/spec.md": "# 2", "two/core/a.yaml": "expected: {output: x}"}
+    errors = check_package(make_problem(config, files)).findings.errors
+    assert [finding.message for finding in errors] == [
+        'checkpoint "one", group "gone": demo/one/gone: the folder of group "gone" is missing'
+    ]
+
+
+CASE_DEFAULTS = """
+name: demo
+version: 1
+description: d
+entry_file: demo
+adapter: {type: cli}
+loader_script: builtin:files
+checkpoints:
+  one:
+    groups:
+      core:
+        case_defaults:
+          timout: 3
+          argv: 5
+          expected: {status_code: zero}
+  two:
+    groups: {}
+    regressions: [{checkpoint: one}]
+"""
+
+
+def test_mistakes_in_case_defaults_are_told_where_they_stand_and_once(make_problem: MakeProblem) -> None:
+    files = {f"one/core/{name}.yaml": "expected: {output: x}" for name in "abc"}
+    findings = check_package(make_problem(CASE_DEFAULTS, files)).findings
+    subject = 'group "core" of checkpoint "one": "case_defaults"'
+    assert [(finding.line, finding.message) for finding in findings] == [
+        (13, f'{subject} has unknown key "timout" (did you mean "timeout"?)'),
+        (14, f'{subject}: "argv" should be a list, found "5"'),
+        (15, f'{subject}: "expected.status_code" should be a whole number, found "zero"'),
+    ]
+
+
+def test_mistakes_beside_the_cases_of_a_file_are_told_where_they_stand_and_once(make_problem: MakeProblem) -> None:
+    text = "tmeout: 3\nexpected: {status_code: zero}\ncases:\n  - {name: a}\n  - {name: b}\n"
+    config = {"loader_script": "builtin:files", "checkpoints": {"one": {"groups": {"core": {}}}}}
+    findings = check_package(make_problem(config, {"one/spec.md": "#", "one/core/many.yaml": text})).findings
+    warning, error = (str(finding) for finding in findings)
+    assert 'many.yaml:1: what stands beside "cases" has unknown key "tmeout" (did you mean "timeout"?)' in warning
+    assert 'many.yaml:2: what stands beside "cases": "expected.status_code" should be a whole number' in error
+
+
+def test_another_loader_may_put_anything_into_case_defaults(make_problem: MakeProblem) -> None:
+    loader = """
+        from slop_code.evaluation.loaders import BaseLoader
+        class Loader(BaseLoader):
+            def __call__(self, group, store):
+                yield {"id": "a"}, {"output": str(group.case_defaults["argv"])}
+    """
+    config = {"checkpoints": {"one": {"groups": {"core": {"case_defaults": {"argv": 5}}}}}}
+    assert not check_package(make_problem(config, {"loader.py": loader, "one/spec.md": "#"})).findings.errors

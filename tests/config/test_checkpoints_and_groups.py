@@ -1,4 +1,4 @@
-"""Contract §2: checkpoints, groups, and what they inherit."""
+"""Checkpoints, groups, and what they inherit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def one_group(make_problem: MakeProblem, body: dict[str, Any], **config: Any) ->
     return load(make_problem, {"one": {"groups": {"core": body}}}, **config).checkpoints["one"].groups["core"]
 
 
-def test_a_checkpoint_body_has_the_contracts_defaults(make_problem: MakeProblem) -> None:
+def test_a_checkpoint_body_has_the_documented_defaults(make_problem: MakeProblem) -> None:
     problem = load(make_problem, {"one": {}, "two": {}})
     first, second = problem.iterate_checkpoints()
     assert (first.version, first.order, second.order) == (1, 1, 2)
@@ -118,7 +118,7 @@ def test_timeouts_are_inherited_and_a_group_can_only_lengthen_them(
     assert problem.checkpoints["one"].groups["core"].timeout == expected
 
 
-def test_a_group_has_the_contracts_defaults(make_problem: MakeProblem) -> None:
+def test_a_group_has_the_documented_defaults(make_problem: MakeProblem) -> None:
     group = one_group(make_problem, {"type": "Core"})
     assert (group.name, group.description, group.isolated, group.weight) == ("core", "", True, 1.0)
     assert (group.group_files, group.case_order, group.case_defaults) == (set(), [], {})

@@ -1,4 +1,4 @@
-"""Contract §2, the problem: `config.yaml` and what is made of it."""
+"""`config.yaml` and what is made of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_required_key_is_missed(make_problem: MakeProblem, key: str) -> None:
         ProblemConfig.from_yaml(folder)
 
 
-def test_optional_keys_have_the_contracts_defaults(make_problem: MakeProblem) -> None:
+def test_optional_keys_have_the_documented_defaults(make_problem: MakeProblem) -> None:
     problem = ProblemConfig.from_yaml(make_problem())
     assert problem.checkpoints == {}
     assert problem.tags == []

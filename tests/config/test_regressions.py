@@ -1,4 +1,4 @@
-"""Contract §2: regressions."""
+"""Regressions: groups of earlier checkpoints that are run again."""
 
 from __future__ import annotations
 

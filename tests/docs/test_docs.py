@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.docs.pages import ROOT, Part, execute, parts
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A PATH with `slop-code`, and with the Python that it is installed for."""
+    quick = warm.slop_code_on_path(tmp_path_factory.mktemp("bin"))
+    return os.pathsep.join([str(quick), str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 @pytest.fixture(scope="session")
@@ -18,9 +26,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("part", [pytest.param(part, id=part.name) for part in parts()])
-def test_every_block_works_and_prints_what_it_says(part: Part, tmp_path: Path, cache: Path) -> None:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    execute(part, tmp_path, {"PATH": path, "SLOP_CODE_CACHE": str(cache)})
+def test_every_block_works_and_prints_what_it_says(part: Part, tmp_path: Path, cache: Path, commands: str) -> None:
+    execute(part, tmp_path, {"PATH": commands, "SLOP_CODE_CACHE": str(cache)})
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""Contract §10: what environment files say."""
+"""What environment files say."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_from_yaml_gives_the_class_of_the_type(tmp_path: Path, text: str, kind: 
     assert type(TypeAdapter(EnvironmentSpec).validate_python(yaml.safe_load(text))) is kind
 
 
-def test_the_contracts_defaults(tmp_path: Path) -> None:
+def test_the_documented_defaults(tmp_path: Path) -> None:
     read = spec(tmp_path, "type: docker\ndocker: {image: x}")
     assert (read.environment.env, read.environment.include_os_env) == ({}, False)
     assert (read.setup.commands, read.setup.eval_commands, read.setup.resume_commands) == ([], [], [])

@@ -1,4 +1,4 @@
-"""Issue of trust and speed: a submission is prepared once, completely or not at all, and shared."""
+"""A submission is prepared once, completely or not at all, and shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input files: the contract's section 4, sentence by sentence."""
+"""Input files: what each type takes and gives, rule by rule."""
 
 import bz2
 import copy
@@ -108,7 +108,7 @@ class TestModel:
     def test_file_types_are_taken_by_value_and_by_name(self, name: str) -> None:
         assert FileType(name) is FileType(name.lower()) is FileType[name]
 
-    def test_the_enums_hold_exactly_the_words_of_the_contract(self) -> None:
+    def test_the_enums_hold_exactly_the_documented_words(self) -> None:
         assert " ".join(FileType) == "text binary json jsonl csv tsv sqlite parquet yaml"
         assert " ".join(Compression) == "none gzip bzip2"
 

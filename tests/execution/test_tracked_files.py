@@ -1,4 +1,4 @@
-"""Tracked files: the last part of the contract's section 4, sentence by sentence."""
+"""Tracked files: which are collected, under which names, and what is left out."""
 
 import os
 import socket

@@ -45,3 +45,37 @@ def test_a_start_that_fails_leaves_no_descriptor_to_the_next_command() -> None:
         assert warden.run(look).stdout == before
     finally:
         warden.close()
+
+
+# What is printed: the helper made ahead, whether it is the one that runs the command, and whether the second one is not.
+AHEAD = """
+from slop_code.execution.process import Command, Warden
+Warden.launch_ahead()
+ready = Warden._ahead[0][1].pid
+look = Command(["/bin/sh", "-c", "cat /proc/$PPID/status"], "/", {"PATH": "/usr/bin:/bin"})
+first, second = Warden.launch(), Warden.launch()
+for warden in (first, second):
+    print(f"PPid:\\t{ready}\\n".encode() in warden.run(look).stdout)
+    warden.close()
+"""
+
+# A process that was forked in between lives on, and does not keep the helper that nobody needed.
+NEEDLESS = """
+import os, sys
+from slop_code.execution.process import Warden
+Warden.launch_ahead()
+channel, process = Warden._ahead[0]
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.close(writing)
+    os.read(reading, 1)
+    os._exit(0)
+channel.close()
+print(process.wait(timeout=30))
+"""
+
+
+@pytest.mark.parametrize(("script", "printed"), [(AHEAD, "True\nFalse\n"), (NEEDLESS, "0\n")])
+def test_a_helper_made_ahead_serves_whoever_needs_one_first_and_ends_if_nobody_does(script: str, printed: str) -> None:
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == printed, done.stderr

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tests.hostile.stage import Scene, Stage
 
 FAILED, TIMED_OUT, PASSED = "failed", "timed out", "passed"
+# For what has to be waited for; `Attack.had_no_time` is for machines on which it is too short.
+SHORT = 0.25
 # How much longer than its timeout a case may take on a machine that is busy with other things.
 _SLACK_S = 20.0
 # What would mean that the attack itself is broken.
@@ -104,6 +106,10 @@ class Attack:
         if self.kind == "api":
             return APIResult(status_code=200, output="honest")
         return CLIResult(output="honest\n", status_code=0)
+
+    def had_no_time(self, scene: Scene) -> bool:
+        """Whether the timeout came before the attack did, as on a machine that is busy with other things."""
+        return scene.report.outcome == TIMED_OUT and self.evidence not in scene.heard()
 
     def breaches(self, scene: Scene) -> list[str]:
         """Everything that is wrong after this attack and is never left open."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from slop_code.evaluation.verifiers import VerifierReport
 from slop_code.execution.cgroup import ControlGroup
@@ -63,6 +64,10 @@ def assets_changed(scene: Scene) -> str | None:
 
 def dependencies_changed(scene: Scene) -> str | None:
     return None if (scene.image / "dependencies" / "7.py").read_text() == "shared\n" else "they have changed"
+
+
+def escaped(_scene: Scene) -> str | None:
+    return "a file was made by a name of the answer" if Path("/tmp/hostile-escaped.zip").exists() else None
 
 
 def tracked_file(name: str) -> Breach:

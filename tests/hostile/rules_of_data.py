@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hostile.attack import TIMED_OUT, Attack, Rule
+from tests.hostile.attack import SHORT, TIMED_OUT, Attack, Rule
 from tests.hostile.breaches import (
     YOUR_FILES,
     YOUR_KERNEL,
@@ -37,7 +37,7 @@ OUTPUT = Rule(
     (
         Attack("a flood on stdout", evidence="stdout was cut", breach=too_much_kept),
         Attack("a flood on stderr", evidence="stderr was cut", breach=too_much_kept),
-        Attack("an endless line", TIMED_OUT, timeout=0.5, evidence="stdout was cut", breach=too_much_kept),
+        Attack("an endless line", TIMED_OUT, timeout=SHORT, evidence="stdout was cut", breach=too_much_kept),
         Attack("binary junk", evidence="\ufffd", breach=too_much_kept),
         Attack("nul bytes", evidence="\0honest\n\0", breach=too_much_kept),
         Attack("invalid utf8", evidence="\ufffdhonest\n\ufffd", breach=too_much_kept),
@@ -67,7 +67,7 @@ TRACKED = Rule(
             "folders without end",
             "names that no text can hold",
             "files that nobody may read",
-            "more names than anyone can list",
+            "hundreds of links to nowhere",
         )
     ),
 )
@@ -84,8 +84,8 @@ FRESH = Rule(
     (
         Attack("deletes its workspace"),
         Attack("puts a link in the place of its workspace", arguments=secret),
-        Attack("changes its code"),
-        Attack("changes its code through an open file"),
+        Attack("changes its code", evidence="changed"),
+        Attack("changes its code through an open file", evidence="changed"),
         Attack("adds modules beside its code"),
         Attack("takes all rights from its folders"),
         Attack("files that cannot be removed"),

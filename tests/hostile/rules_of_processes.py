@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hostile.attack import FAILED, TIMED_OUT, Attack, Left, Rule
+from tests.hostile.attack import FAILED, SHORT, TIMED_OUT, Attack, Left, Rule
 from tests.hostile.breaches import (
     AS_ROOT,
     WITHOUT_LANDLOCK,
@@ -42,12 +42,12 @@ TIMEOUTS = Rule(
     "a case ends at its timeout",
     (
         *(
-            Attack(name, TIMED_OUT, timeout=0.5)
+            Attack(name, TIMED_OUT, timeout=SHORT)
             for name in ("silence", "stops itself", "closes its streams", "waits for itself", "a child goes on alone")
         ),
-        Attack("chatter", TIMED_OUT, timeout=0.5, evidence="still here"),
-        Attack("deaf to every signal", TIMED_OUT, timeout=0.5, evidence="deaf"),
-        Attack("leaves its input unread", TIMED_OUT, timeout=0.5, stdin="x" * 1_000_000),
+        Attack("chatter", TIMED_OUT, timeout=SHORT, evidence="still here"),
+        Attack("deaf to every signal", TIMED_OUT, timeout=SHORT, evidence="deaf"),
+        Attack("leaves its input unread", TIMED_OUT, timeout=SHORT, stdin="x" * 1_000_000),
     ),
 )
 LIMITS_HOLD = Rule(

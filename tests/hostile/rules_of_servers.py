@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.hostile.attack import FAILED, TIMED_OUT, Attack, Rule
-from tests.hostile.breaches import says, tells
+from tests.hostile.attack import FAILED, SHORT, TIMED_OUT, Attack, Rule
+from tests.hostile.breaches import escaped, says, tells
 from tests.hostile.rules_of_data import secret
 
 ANSWERS = Rule(
     "answers are only data",
     (
-        Attack("a slow drip", TIMED_OUT, timeout=0.5, evidence="bytes of its body"),
-        Attack("tiny chunks without end", TIMED_OUT, timeout=0.5, evidence="bytes of its body"),
+        Attack("a slow head", TIMED_OUT, timeout=SHORT, evidence="a part of its head"),
+        Attack("a slow drip", TIMED_OUT, timeout=SHORT, evidence="bytes of its body"),
+        Attack("tiny chunks without end", TIMED_OUT, timeout=SHORT, evidence="bytes of its body"),
         Attack("headers without end", evidence="is larger than 262144 bytes"),
         Attack("a header line without end", evidence="is larger than 262144 bytes"),
         Attack("interim answers without end", evidence="more than 20 interim answers"),
@@ -25,6 +26,7 @@ ANSWERS = Rule(
         Attack("a redirect to a file", arguments=secret, breach=tells),
         Attack("a redirect to the host", arguments=lambda host, _: [str(host.port)], breach=tells),
         Attack("an archive that leads elsewhere", evidence="leads out of the archive"),
+        Attack("a file name that leads elsewhere", evidence="../../../../tmp/hostile-escaped.zip", breach=escaped),
         Attack("an archive of links", evidence="it is a device or a pipe"),
         Attack("an archive that explodes", evidence="archive"),
         Attack("an archive of a million members", evidence="more than 10000 members"),
@@ -38,10 +40,11 @@ SERVERS = Rule(
     (
         Attack("dies before it listens", evidence="no server today"),
         Attack("never listens", startup_s=0.5, evidence="cannot connect"),
-        Attack("never answers the first question", startup_s=1.0, evidence="did not become ready"),
+        Attack("never answers the first question", startup_s=0.5, evidence="did not become ready"),
         *(
             Attack(name, evidence="the server has ended (exit code 3)")
             for name in (
+                "dies once it is ready",
                 "dies when asked",
                 "dies within the head",
                 "dies within the body",
@@ -49,7 +52,7 @@ SERVERS = Rule(
             )
         ),
         *(
-            Attack(name, TIMED_OUT, timeout=0.5, evidence="no complete answer within 0.5 s")
+            Attack(name, TIMED_OUT, timeout=SHORT, evidence="no complete answer within")
             for name in ("hangs when asked", "hangs within the head", "hangs within the body", "stops itself")
         ),
         Attack("two servers on one port", requests=4, evidence="ok"),

@@ -23,7 +23,7 @@ from tests.hostile.rules_of_data import secret
 from tests.hostile.stage import Stage
 
 # Newer kernels show it to whoever may measure the machine's performance.
-_ENVIRONMENT = Left(AS_ROOT.text, is_root, may=True)
+_ENVIRONMENT = Left("run by root, it can on some kernels", is_root, may=True)
 
 
 def _evaluator(_host: Host, _stage: Stage) -> list[str]:

@@ -8,7 +8,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,6 +139,14 @@ class Stage:
         return self._neighbour
 
     def play(self, attack: Attack, host: Host) -> Scene:
+        """What comes of an attack, which is put again with more time if it had too little to begin."""
+        scene = self._play_once(attack, host)
+        while attack.had_no_time(scene) and attack.timeout < 20:
+            attack = replace(attack, timeout=4 * attack.timeout)
+            scene = self._play_once(attack, host)
+        return scene
+
+    def _play_once(self, attack: Attack, host: Host) -> Scene:
         marker = f"hostile-{os.getpid()}-{secrets.token_hex(6)}"
         arguments = attack.arguments(host, self)
         assert self._assets.folder is not None

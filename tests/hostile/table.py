@@ -17,7 +17,7 @@ _MADE = re.compile(r"(?<=<!-- made by tests/hostile/table.py -->\n).*?(?=<!-- en
 
 def with_table(page: str) -> str:
     """The page with its table as it should be."""
-    return _MADE.sub(lambda _: "\n".join([*_table(), "", *_attacks(), ""]), page)
+    return _MADE.sub(lambda _: "\n".join(["", *_table(), "", *_attacks(), "", ""]), page)
 
 
 def _table() -> list[str]:

@@ -16,11 +16,14 @@ import pytest
 
 from slop_code.execution.cgroup import ControlGroup
 from tests.engines import bwrap_skip_reason
+from tests.execution.drivers import opened
 from tests.execution.test_driver_contract import alive
 from tests.hostile.whole import write_problem, write_submission
 
 ROOT = Path(__file__).parents[2]
 HONEST = {"expected": {"output": "honest\n"}}
+# The scripts run things in `local` only, so nobody has to look for engines.
+NO_ENGINES = {"SLOP_CODE_NO_DOCKER_REASON": "not asked", "SLOP_CODE_NO_BWRAP_REASON": "not asked"}
 needs_bwrap = pytest.mark.skipif(bwrap_skip_reason() is not None, reason=str(bwrap_skip_reason()))
 
 
@@ -30,7 +33,7 @@ def script(root: Path, text: str, *prefix: str, **environment: str) -> subproces
     return subprocess.run(
         [*prefix, sys.executable, "-c", text],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": folders, "SLOP_CODE_CACHE": str(root / "cache"), **environment},
+        env={**os.environ, "PYTHONPATH": folders, "SLOP_CODE_CACHE": str(root / "cache"), **NO_ENGINES, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -76,6 +79,18 @@ def test_a_full_disk_loses_nothing_that_was_written_and_the_next_run_works(tmp_p
     complaint, kept, again, count = done.stdout.splitlines()
     assert "cannot be written: No space left on device" in complaint
     assert (kept, again, count) == ("True", "{'passed'}", "6")
+
+
+def test_room_that_others_make_on_the_disk_hides_nothing_of_what_a_program_takes(tmp_path: Path) -> None:
+    taken = tmp_path / "taken by others"
+    with taken.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 64 << 20)
+    program = "import time\nfor n in range(16): open(str(n), 'wb').write(bytes(1 << 20))\ntime.sleep(30)"
+    with opened("local", write_submission(tmp_path / "submission", program), limits={"disk_mb": 8}) as session:
+        assert session.run("true").status == 0
+        taken.unlink()
+        outcome = session.run("python3 main.py", timeout=25)
+    assert (outcome.note, outcome.timed_out) == ("more than 8 MiB on the disk", False)
 
 
 EVALUATE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -19,11 +20,11 @@ import yaml
 
 from slop_code.evaluation import CorrectnessResults
 from slop_code.evaluation.report import ReportError
+from tests.engines import bwrap_skip_reason, docker_skip_reason
 from tests.execution.drivers import DRIVERS, make_spec
 from tests.hostile.whole import write_problem, write_submission
 
-ROOT = Path(__file__).parents[2]
-CASES = 6
+CASES, HUNDRED = 6, 100
 PROGRAM = """
 import subprocess, sys, time
 subprocess.Popen(["sh", "-c", "sleep 1000; : " + sys.argv[1]], start_new_session=True)
@@ -31,10 +32,16 @@ time.sleep(0.02)
 print("honest")
 """
 EVALUATE = """
-import sys
-from pathlib import Path
-from tests.hostile.whole import evaluate
-results = evaluate(sys.argv[1], Path("problem"), Path("submission"), output_dir="out")
+from slop_code.evaluation import ProblemConfig, run_checkpoint
+from slop_code.execution import EnvironmentSpec
+problem = ProblemConfig.from_yaml("problem")
+results = run_checkpoint(
+    submission_path="submission",
+    problem=problem,
+    checkpoint=problem.load_checkpoint("one"),
+    env_spec=EnvironmentSpec.from_yaml("environment.yaml"),
+    output_dir="out",
+)
 assert {report.outcome for report in results.reports} == {"passed"}, results.reports
 """
 RUN_CASE = ("tools", "run-case", "-s", "submission", "-p", "problem", "-c", "1", "-e", "environment.yaml")
@@ -57,13 +64,12 @@ class World:
 
     def start(self, number: int) -> subprocess.Popen[bytes]:
         """An evaluator, by one of two ways."""
-        script = [sys.executable, "-c", EVALUATE, self.kind]
+        script = [sys.executable, "-c", EVALUATE]
         command = [str(Path(sys.executable).with_name("slop-code")), *RUN_CASE]
         environment = {
             **os.environ,
             "TMPDIR": str(self.temporary),
             "SLOP_CODE_CACHE": str(self.root / "cache"),
-            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         }
         return subprocess.Popen(
             command if number % 2 else script,
@@ -120,15 +126,17 @@ class World:
         return found
 
 
-@pytest.fixture
-def world(tmp_path: Path, kind: str) -> Iterator[World]:
-    made = World(tmp_path, kind)
-    yield made
-    shutil.rmtree(made.temporary, ignore_errors=True)
+@contextlib.contextmanager
+def open_world(root: Path, kind: str) -> Iterator[World]:
+    made = World(root, kind)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made.temporary, ignore_errors=True)
 
 
-def kill_and_look(world: World, number: int, delay: float) -> list[str]:
-    """Everything that is wrong after an evaluator was killed so many seconds after its start."""
+def kill_and_look(world: World, number: int, delay: float) -> tuple[list[str], float]:
+    """Everything that is wrong after an evaluator was killed so many seconds after its start, and what the next took."""
     shutil.rmtree(world.root / "out", ignore_errors=True)
     evaluator = world.start(number)
     try:
@@ -140,19 +148,20 @@ def kill_and_look(world: World, number: int, delay: float) -> list[str]:
     while (wrong := world.left()) and time.monotonic() < deadline:
         time.sleep(0.01)
     wrong += world.half_written()
+    started = time.monotonic()
     again = world.start(number)
     output, _ = again.communicate(timeout=120)
+    took = time.monotonic() - started
     if again.returncode != 0:
         wrong.append(f"the next run failed: {output.decode(errors='replace')[-2000:]}")
-    return wrong + [f"after the next run: {item}" for item in (*world.half_written(), *world.containers())]
+    wrong += [f"after the next run: {item}" for item in (*world.half_written(), *world.containers())]
+    return wrong, took
 
 
-def kill_many_times(world: World, count: int, capfd: pytest.CaptureFixture[str]) -> None:
-    started = time.monotonic()
-    first = world.start(0)
-    output, _ = first.communicate(timeout=120)
-    assert first.returncode == 0, output.decode(errors="replace")
-    usual = time.monotonic() - started
+def kill_many_times(world: World, count: int) -> dict[str, list[str]]:
+    """What was wrong after which of so many killed evaluators."""
+    # How long a whole run takes, which is known after the first one.
+    usual = 1.0
     moments = random.Random(world.kind)
     wrong = {}
     for number in range(count):
@@ -160,19 +169,28 @@ def kill_many_times(world: World, count: int, capfd: pytest.CaptureFixture[str])
             # Now and then the submission has to be prepared again.
             shutil.rmtree(world.root / "cache", ignore_errors=True)
         delay = moments.uniform(0, usual)
-        if found := kill_and_look(world, number, delay):
-            wrong[f"{number}, killed after {delay:.3f} s"] = found
-    with capfd.disabled():
-        print(f"\nkill -9 of the evaluator, {world.kind}: {count - len(wrong)} of {count} clean", file=sys.stderr)
-    assert wrong == {}
+        found, usual = kill_and_look(world, number, delay)
+        if found:
+            wrong[f"{world.kind}, number {number}, killed after {delay:.3f} s"] = found
+    return wrong
 
 
 @pytest.mark.parametrize("kind", DRIVERS)
-def test_a_killed_evaluator_leaves_nothing(world: World, capfd: pytest.CaptureFixture[str]) -> None:
-    kill_many_times(world, {"local": 2, "sandbox": 2, "docker": 1}[world.kind], capfd)
+def test_a_killed_evaluator_leaves_nothing(kind: str, tmp_path: Path) -> None:
+    with open_world(tmp_path, kind) as world:
+        assert kill_many_times(world, {"local": 2, "sandbox": 2, "docker": 1}[kind]) == {}
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("kind", DRIVERS)
-def test_a_hundred_killed_evaluators_leave_nothing(world: World, capfd: pytest.CaptureFixture[str]) -> None:
-    kill_many_times(world, {"local": 34, "sandbox": 33, "docker": 33}[world.kind], capfd)
+def test_a_hundred_killed_evaluators_leave_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    reasons = {"local": None, "sandbox": bwrap_skip_reason(), "docker": docker_skip_reason()}
+    kinds = [kind for kind, reason in reasons.items() if reason is None]
+    counts = {kind: len(range(place, HUNDRED, len(kinds))) for place, kind in enumerate(kinds)}
+    wrong: dict[str, list[str]] = {}
+    for kind, count in counts.items():
+        with open_world(tmp_path / kind, kind) as world:
+            wrong |= kill_many_times(world, count)
+    parts = ", ".join(f"{kind} {count}" for kind, count in counts.items())
+    with capfd.disabled():
+        print(f"\nkill -9 of the evaluator: {HUNDRED - len(wrong)} of {HUNDRED} clean ({parts})", file=sys.stderr)
+    assert wrong == {}

@@ -73,7 +73,7 @@ def test_ids_and_groups_are_no_paths_where_workspaces_are_kept(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("kind", DRIVERS)
-@pytest.mark.parametrize("entry", ["../outside", "/etc/outside", "../../tmp/outside"])
+@pytest.mark.parametrize("entry", ["../outside", "/etc/outside"])
 def test_an_entry_file_elsewhere_is_not_found(kind: str, entry: str, tmp_path: Path) -> None:
     (tmp_path / "outside.py").write_text("print('never')")
     problem = write_problem(tmp_path / "problem", {"core/1": {"expected": EXPECTED}}, entry_file=entry)

@@ -1,4 +1,4 @@
-"""Contract §1: import paths; and importing stays cheap."""
+"""Import paths, and that importing stays cheap."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PATHS = {
 @pytest.mark.parametrize(
     ("module", "name"), [(module, name) for module, names in PATHS.items() for name in names.split()]
 )
-def test_every_public_name_is_where_the_contract_says(module: str, name: str) -> None:
+def test_every_public_name_is_where_it_is_documented(module: str, name: str) -> None:
     loaded = importlib.import_module(module)
     assert getattr(loaded, name) is not None
     assert name in dir(loaded)

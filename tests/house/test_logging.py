@@ -1,4 +1,4 @@
-"""Contract §12: logging."""
+"""Logging."""
 
 from __future__ import annotations
 

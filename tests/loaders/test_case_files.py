@@ -1,4 +1,4 @@
-"""Contract §5: the ready loader, `builtin:files`."""
+"""The ready loader, `builtin:files`."""
 
 from __future__ import annotations
 

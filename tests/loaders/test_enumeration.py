@@ -1,4 +1,4 @@
-"""Contract §3 and §5: cases are asked for lazily, checked, converted and filled in."""
+"""Cases are asked for lazily, checked, converted and filled in."""
 
 from __future__ import annotations
 

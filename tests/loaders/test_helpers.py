@@ -1,4 +1,4 @@
-"""Contract §5: the helpers."""
+"""Helpers for loaders: folders of groups and checkpoints, cases in folders, globs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract §5: the protocol, stores, and how loaders are found and made."""
+"""The protocol, stores, and how loaders are found and made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract §5: how problem scripts are imported."""
+"""How problem scripts are imported."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from slop_code.evaluation.adapters import CLIResult
 from slop_code.evaluation.report import CorrectnessResults
 from slop_code.execution import EnvironmentSpec
 from slop_code.execution.sandbox import SYSTEM, why_not
+from tests import warm
 
 ROOT = Path(__file__).parents[2]
 PROBLEMS = ROOT / "problems"
@@ -93,8 +93,9 @@ def not_passed(results: CorrectnessResults) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_package_is_sound(name: str) -> None:
-    command = [sys.executable, "-c", "from slop_code.cli import main; main()", "problems", "check", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(
+        [*warm.slop_code(), "problems", "check", name], capture_output=True, text=True, check=False, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
 

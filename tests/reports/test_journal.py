@@ -1,4 +1,4 @@
-"""Contract §7 and §9: what is finished is kept, whatever becomes of the run."""
+"""What is finished is kept, whatever becomes of the run."""
 
 from __future__ import annotations
 

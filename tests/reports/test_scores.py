@@ -1,4 +1,4 @@
-"""Contract §9: results of a checkpoint, group reports, scores and pass policies."""
+"""Results of a checkpoint, group reports, scores and pass policies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slop_code.evaluation.report import CorrectnessResults, GroupReport, PassPol
 from tests.reports.make import line, report, results, two_groups
 
 
-def test_results_have_the_fields_of_the_contract() -> None:
+def test_results_have_the_documented_fields() -> None:
     assert set(CorrectnessResults.model_fields) >= {
         "problem_name",
         "problem_version",
@@ -68,6 +68,19 @@ def test_the_score_is_the_weighted_mean_of_the_groups_means() -> None:
     assert results().score == 0.0
 
 
+def test_no_weights_of_groups_make_the_score_anything_but_a_number() -> None:
+    made = results()
+    made.add_group_report("a", "Core", 1, [report()], weight=1.7e308)
+    made.add_group_report("b", "Core", 1, [report(), report("no", line(is_correct=False))], weight=1.7e308)
+    assert made.score == pytest.approx(0.75)
+
+
+def test_a_group_is_added_by_position_or_by_name() -> None:
+    made = results()
+    made.add_group_report(group_name="a", group_type="Core", duration=1.0, reports=[report()])
+    assert made.group_outcomes["a"] == GroupReport(duration=1.0, results={"one": 1.0}, type="Core")
+
+
 def test_a_group_without_cases_scores_nothing() -> None:
     made = results()
     made.add_group_report("a", "Core", 1, [report()])
@@ -116,6 +129,9 @@ ALL = {"Core": 2, "Functionality": 1, "Error": 1}
         ("all-non-error-cases", {"Core": 2, "Functionality": 1}, ALL, True),
         ("all-non-error-cases", {"Core": 2, "Error": 1}, ALL, False),
         ("all-non-error-cases", {"Error": 1}, {"Error": 1}, False),
+        ("all-non-error-cases", {"Core": 1, "Regression": 1}, {"Core": 1, "Regression": 2, "Error": 1}, False),
+        ("all-cases", {"Core": 1, "Functionality": 0}, {"Core": 1, "Functionality": 0}, True),
+        ("any", {}, {}, False),
         ("core-cases", {"Core": 2}, ALL, True),
         ("core-cases", {"Core": 1, "Functionality": 1}, ALL, False),
         ("core-cases", {"Functionality": 1}, {"Functionality": 1}, False),

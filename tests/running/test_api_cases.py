@@ -1,8 +1,8 @@
-"""Contract §6 and §7: API cases from loader to report, against real servers."""
+"""API cases from loader to report, against real servers."""
 
 from __future__ import annotations
 
-import json
+import re
 import time
 from typing import Any
 
@@ -100,13 +100,16 @@ def test_any_answer_to_the_health_path_means_ready(run: Run) -> None:
 def test_reset_stops_the_server_restores_the_workspace_and_starts_it_again(run: Run) -> None:
     cases = {
         "core/a": f"path: /write\ntracked_files: [written.txt]\n{OK}",
-        "core/b": f"path: /x\nreset: true\ntracked_files: [written.txt]\n{OK}",
+        "core/b": f"path: /x\ntracked_files: [written.txt]\n{OK}",
+        "core/c": f"path: /x\nreset: true\ntracked_files: [written.txt]\n{OK}",
     }
     results = serve(run, cases)
-    first, second = results.reports
+    first, second, third = results.reports
     assert first.results["files-written.txt"].actual == "by the server"
-    assert "files-written.txt" not in second.results
-    assert [output["count"] for output in outputs(results)] == [2, 2]
+    # The group is isolated, which has no effect here: the workspace is the server's.
+    assert second.results["files-written.txt"].actual == "by the server"
+    assert "files-written.txt" not in third.results
+    assert [output["count"] for output in outputs(results)] == [2, 3, 2]
 
 
 def test_input_files_are_written_into_the_servers_workspace_before_the_request(run: Run) -> None:
@@ -139,11 +142,44 @@ def test_a_server_that_exits_or_never_gets_ready_is_a_failure_with_its_stderr(
     run: Run, program: str, words: str
 ) -> None:
     adapter = {"startup_timeout_s": 0.2, "max_startup_attempts": 1, "delay_startup_attempts": 0}
-    (report,) = serve(run, {"core/a": OK}, program=program, adapter=adapter).reports
-    assert report.outcome == "failed"
+    (report,) = serve(run, {"core/a": "expected: {status_code: -1}"}, program=program, adapter=adapter).reports
+    assert (report.outcome, report.format_result()) == ("failed", {"start": "F"})
     stderr = report.results["stderr"].actual
     assert "did not become ready" in stderr
     assert words in stderr
+
+
+def test_a_server_that_never_answers_is_waited_for_once_and_nobody_is_said_to_have_killed_it(run: Run) -> None:
+    adapter = {"startup_timeout_s": 0.5, "max_startup_attempts": 1, "delay_startup_attempts": 0}
+    program = "import sys, time; print('half way', file=sys.stderr, flush=True); time.sleep(69.25)"
+    cases = {"core/a": OK, "core/b": OK, "core/c": f"reset: true\n{OK}"}
+    results = serve(run, cases, program=program, adapter=adapter)
+    first, *others = [report.results["stderr"].actual for report in results.reports]
+    assert re.fullmatch(
+        r"the server did not become ready: it did not answer at http://127.0.0.1:\d+/health within 0.5 s: .*\n"
+        r"it was stopped then; its last words:\nhalf way",
+        first,
+    )
+    for stderr in others:
+        assert "within 0.5 s" in stderr
+        assert 'that was for case "a", and it was not started again for this one' in stderr
+    assert {report.outcome for report in results.reports} == {"failed"}
+    assert results.duration < 1.4  # two waits would be 1.0 s and two starts
+
+
+def test_a_server_that_hangs_on_what_cases_did_is_started_again_by_a_reset(run: Run) -> None:
+    adapter = {"startup_timeout_s": 1, "max_startup_attempts": 1, "delay_startup_attempts": 0}
+    hangs = "import os.path, time\nif os.path.exists('written.txt'): time.sleep(69.25)\n"
+    cases = {
+        "core/a": f"path: /write\n{OK}",
+        "core/b": f"path: /die\n{OK}",
+        "core/c": f"path: /x\n{OK}",
+        "core/d": f"path: /x\n{OK}",
+        "core/e": f"path: /x\nreset: true\n{OK}",
+    }
+    results = serve(run, cases, program=hangs + SERVER, adapter=adapter)
+    assert [report.outcome for report in results.reports] == ["passed", "failed", "failed", "failed", "passed"]
+    assert 'that was for case "c"' in results.reports[3].results["stderr"].actual
 
 
 def test_the_timeout_is_total_and_the_report_says_timed_out(run: Run) -> None:
@@ -183,15 +219,3 @@ def test_a_case_that_cannot_be_sent_is_an_error_and_not_a_wrong_answer(run: Run)
     (report,) = serve(run, {"core/a": text}).reports
     assert report.outcome == "error"
     assert "could not be put to the submission" in str(report.error)
-
-
-def test_two_groups_may_use_one_fixed_port_one_after_the_other(run: Run) -> None:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    cases = {f"{group}/a": f"path: /x\n{OK}" for group in ("g", "h")}
-    results = serve(run, cases, {"g": {"type": "Core"}, "h": {"type": "Core"}}, adapter={"port": port})
-    assert [report.did_pass() for report in results.reports] == [True, True]
-    assert json.dumps(results.reports[0].results["resource_path"].actual) == f'"http://127.0.0.1:{port}/x"'

@@ -126,7 +126,10 @@ def test_what_a_killed_verifier_started_is_killed_too(
     monkeypatch.setattr(calling, "TIME_LIMIT_S", 0.4)
     monkeypatch.setattr("slop_code.evaluation.author_process._GRACE_S", 0.4)
     note = tmp_path / "pid"
-    run("true", {**CASES, **verifier(f"subprocess.run(['sh', '-c', 'echo $$ > {note}; exec sleep 302'])")})
+    run(
+        "true",
+        {**CASES, **verifier(f"case_name == 'c' and subprocess.run(['sh', '-c', 'echo $$ > {note}; exec sleep 302'])")},
+    )
     wait_until_gone(int(note.read_text()))
 
 

@@ -1,4 +1,4 @@
-"""Contract §6 and §7: command-line cases from loader to report."""
+"""Command-line cases from loader to report."""
 
 from __future__ import annotations
 
@@ -151,12 +151,13 @@ def test_an_unknown_placeholder_is_an_error_of_that_case_with_the_known_names(ru
 
 
 def test_isolated_cases_find_a_fresh_workspace_and_the_others_what_was_left(run: Run) -> None:
-    files = {f"one/{group}/{name}.yaml": "expected: {status_code: 0}" for group in ("fresh", "kept") for name in "abc"}
+    names = ("fresh", "kept", "next")
+    files = {f"one/{group}/{name}.yaml": "expected: {status_code: 0}" for group in names for name in "abc"}
     files["one/kept/c.yaml"] = "reset: true\nexpected: {status_code: 0}"
-    groups = {"fresh": {"type": "Core"}, "kept": {"type": "Core", "isolated": False}}
+    groups = {"fresh": {}, "kept": {"isolated": False}, "next": {"isolated": False}}
     results = run("echo x >> log; wc -l < log | tr -d ' '", files, groups)
-    counts = [report.results["output"].actual for report in results.reports]
-    assert counts == ["1\n", "1\n", "1\n", "1\n", "2\n", "1\n"]
+    counts = ["".join(str(report.results["output"].actual).split()) for report in results.reports]
+    assert counts == ["1", "1", "1", "1", "2", "1", "1", "2", "3"]
 
 
 def test_cases_keep_the_loaders_order(run: Run) -> None:
@@ -267,6 +268,13 @@ def test_per_case_run_then_verify_then_update_then_the_next_case_is_asked_for(ru
     assert second.results["files-note"].actual == "seen by core/b"
 
 
+def test_a_group_with_a_store_is_isolated_too_unless_it_says_otherwise(run: Run) -> None:
+    body = "for name in 'ab':\n            yield CLICase(id=name), CLIResult(status_code=0)"
+    files = {"loader.py": LOADER.format(update="pass", body=body)}
+    results = run("echo x >> log; cat log", files, {"fresh": {}, "kept": {"isolated": False}})
+    assert [report.results["output"].actual for report in results.reports] == ["x\n", "x\n", "x\n", "x\nx\n"]
+
+
 def test_a_stores_exception_costs_its_case(run: Run) -> None:
     loader = LOADER.format(
         update="1 / 0 if case.id == 'a' else None",
@@ -291,7 +299,7 @@ def test_a_loaders_exception_costs_the_rest_of_its_group_and_no_other(run: Run) 
         ("good", "a", "passed"),
         ("good", "b", "passed"),
     ]
-    assert "KeyError: 'gone'" in str(results.reports[1].error)
+    assert re.search(r"loader.py:16: KeyError: 'gone'\n", str(results.reports[1].error))
     assert results.error_count == 1
 
 
@@ -302,39 +310,78 @@ def test_a_loader_that_cannot_be_imported_costs_every_group_and_is_counted(run: 
     assert results.score == 0.0
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("raise KeyError('x')", r"verifier.py:\d+: KeyError: 'x'"),
-        ("return None", "None"),
-        ("return {'output': 5}", "output"),
-        ("import sys; sys.exit(3)", r"sys.exit\(3\)"),
-    ],
-)
-def test_a_verifiers_trouble_costs_its_case_and_says_why(run: Run, body: str, message: str) -> None:
-    verifier = (
-        "class Verifier:\n    def __init__(self, checkpoint_config): ...\n"
-        f"    def __call__(self, group_name, case_name, actual, expected):\n        if case_name == 'a':\n            {body}\n"
-        "        from slop_code.evaluation.verifiers import VerificationResult\n"
-        "        return {'output': VerificationResult.create(None, True)}\n"
-    )
-    files = {"verifier.py": verifier, CASE: "expected: {}", "one/core/b.yaml": "expected: {}"}
-    first, second = run("true", files).reports
-    assert (first.outcome, second.outcome) == ("error", "passed")
-    assert first.error is not None
-    assert re.search(message, first.error)
+TROUBLES = {
+    "raises": ("raise KeyError('x')", r"the verifier raised: .*verifier.py:LINE: KeyError: 'x'"),
+    "exits": ("sys.exit(3)", r"verifier.py:LINE: the script called sys.exit\(3\)"),
+    "interrupts": ("raise KeyboardInterrupt", r"verifier.py:LINE: KeyboardInterrupt"),
+    "none": ("return None", r"verifier.py:\d+: the verifier returned None"),
+    "wrong_type": ("return {'output': 5}", r'verifier.py:\d+: the verifier returned a value of type int for "output"'),
+    "nan_weight": ("return {'output': Result.create('', True, float('nan'))}", r"verifier.py:LINE: .*finite number"),
+    "nan_later": ("right.weight = float('nan'); return {'output': right}", r"verifier.py:\d+: .*weight.*finite number"),
+    "many_keys": (
+        "return dict.fromkeys(map(str, range(100_000)), right)",
+        r"verifier.py:\d+: the verifier returned more than 10,000 results",
+    ),
+}
+
+
+def test_a_verifiers_trouble_costs_its_case_and_says_why(run: Run, tmp_path: Path) -> None:
+    head = [
+        "import sys",
+        "from slop_code.evaluation.verifiers import VerificationResult as Result",
+        "class Verifier:",
+        "    def __init__(self, checkpoint_config): ...",
+        "    def __call__(self, group_name, case_name, actual, expected):",
+        "        right = Result.create(None, True)",
+        "        if case_name == 'odd': return {'output': Result.create({1: {2}, b'k': object()}, True)}",
+    ]
+    deeds = [f"        if case_name == {name!r}: {body}" for name, (body, _) in TROUBLES.items()]
+    verifier = "\n".join([*head, *deeds, "        return {'output': right}", ""])
+    cases = [*TROUBLES, "odd", "well"]
+    files = {"verifier.py": verifier, **{f"one/core/{name}.yaml": "expected: {}" for name in cases}}
+    results = run("true", files, running={"output_dir": tmp_path / "out"})
+    reports = {report.id: report for report in results.reports}
+    assert {name: report.outcome for name, report in reports.items()} == {
+        **dict.fromkeys(TROUBLES, "error"),
+        "odd": "passed",
+        "well": "passed",
+    }
+    for number, (name, (_, said)) in enumerate(TROUBLES.items(), start=len(head) + 1):
+        line, frame = str(reports[name].error).splitlines()
+        assert re.search(said.replace("LINE", str(number)), line), line
+        assert frame.strip() in verifier
+    assert (results.error_count, results.pass_counts, results.total_counts) == (8, {"Core": 2}, {"Core": 10})
+    assert CorrectnessResults.from_dir(tmp_path / "out") == results
+
+
+def test_the_verifier_is_made_once_per_checkpoint(run: Run, tmp_path: Path) -> None:
+    verifier = f"""
+        class Verifier:
+            def __init__(self, checkpoint_config):
+                with open({str(tmp_path / "made")!r}, "a") as file:
+                    file.write(checkpoint_config.name + "\\n")
+            def __call__(self, group_name, case_name, actual, expected): return {{}}
+    """
+    files = {f"one/{group}/{name}.yaml": "expected: {}" for group in "gh" for name in "ab"}
+    assert len(run("true", {"verifier.py": verifier, **files}, {"g": {}, "h": {}}).reports) == 4
+    assert (tmp_path / "made").read_text() == "one\n"
 
 
 def test_a_regression_cases_report_carries_its_origin(run: Run) -> None:
-    # A hand-written regression within the same checkpoint is enough to see it.
+    # A hand-written regression within the same checkpoint is enough to see it; one of its cases cannot be run.
     groups = {
         "core": {"type": "Core"},
         "old": {"type": "Regression", "original_checkpoint": "one", "original_group": "core"},
     }
-    results = run("true", {CASE: "expected: {status_code: 0}"}, groups)
-    assert [(report.group, report.original_checkpoint, report.original_group) for report in results.reports] == [
-        ("core", None, None),
-        ("old", "one", "core"),
+    files = {CASE: "expected: {status_code: 0}", "one/core/b.yaml": "input_files: {../evil: x}\nexpected: {}"}
+    results = run("true", files, groups)
+    assert [
+        (report.group, report.outcome, report.original_checkpoint, report.original_group) for report in results.reports
+    ] == [
+        ("core", "passed", None, None),
+        ("core", "error", None, None),
+        ("old", "passed", "one", "core"),
+        ("old", "error", "one", "core"),
     ]
 
 
@@ -426,7 +473,16 @@ def test_home_and_tmp_are_fresh_for_every_isolated_case(run: Run) -> None:
 def test_a_submission_without_its_entry_file_never_passes(run: Run, expected: str) -> None:
     report = only(run({"other.sh": "true"}, {CASE: f"expected: {expected}"}, {"core": {"type": "Error"}}))
     assert (report.outcome, report.calculate_score()) == ("failed", 0.0)
-    assert report.results["entry_file"].diff == "the submission has no main.sh"
+    assert report.results["start"].diff == "the submission has no main.sh"
+
+
+def test_a_submission_whose_command_is_not_there_never_passes(run: Run) -> None:
+    case = {CASE: "expected: {status_code: 127}"}
+    report = only(run("true", case, spec={"commands": {"command": "no-such-command"}}))
+    assert (report.outcome, report.format_result()) == ("failed", {"start": "F"})
+    assert report.results["start"].diff == "no-such-command: not found"
+    # What the program itself does not find is the program's business.
+    assert only(run("no-such-command", case)).outcome == "passed"
 
 
 def test_a_bare_name_may_stand_for_a_file_with_a_suffix(run: Run) -> None:

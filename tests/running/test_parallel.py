@@ -83,11 +83,12 @@ def test_cases_of_a_group_that_is_not_isolated_never_overlap(run: Run, shared: P
     assert (shared / "log").read_text().split() == [f"{sign}{name}" for name in "abcd" for sign in "+-"]
 
 
-def test_cases_that_feed_a_store_never_overlap(run: Run, shared: Path) -> None:
-    loader = """
+@pytest.mark.parametrize("base", ["object", "NoOpStore"])
+def test_cases_that_feed_a_store_never_overlap(run: Run, shared: Path, base: str) -> None:
+    loader = f"""
         from slop_code.evaluation.adapters import CLICase, CLIResult
-        from slop_code.evaluation.loaders import BaseLoader
-        class Store:
+        from slop_code.evaluation.loaders import BaseLoader, NoOpStore
+        class Store({base}):
             def __init__(self): self.seen = []
             def update(self, case, result, expected): self.seen.append(case.id)
         class Loader(BaseLoader):
@@ -228,11 +229,12 @@ def test_without_the_request_they_are_not(run: Run, shared: Path) -> None:
 
 
 def test_fail_fast_starts_nothing_more_after_the_first_that_did_not_pass(run: Run, shared: Path) -> None:
-    program = 'echo "$1" >> "$SHARED/runs"; [ "$1" != b ]'
+    # Whatever is begun before the verdict on the second is out holds the only worker until it is stopped.
+    program = 'echo "$1" >> "$SHARED/runs"; case "$1" in a) exit 0;; b) exit 1;; *) exec sleep 15;; esac'
     results = run(program, named(*"abcdefgh"), spec=with_shared(shared), running=jobs(1, fail_fast=True))
     assert outcomes(results) == {"a": "passed", "b": "failed"}
     assert not results.complete
-    assert len((shared / "runs").read_text().split()) <= 4
+    assert len((shared / "runs").read_text().split()) <= 3
 
 
 @pytest.mark.parametrize("isolated", [True, False])
@@ -261,16 +263,24 @@ def test_the_longest_case_goes_first_when_it_is_known(run: Run, shared: Path) ->
 def test_two_groups_with_the_same_fixed_port_do_not_run_at_the_same_time_in_local(run: Run) -> None:
     from slop_code.execution.session import free_local_port
 
-    cases = {f"one/{group}/{name}.yaml": f"path: /{name}\n{OK.replace('0', '200')}" for group in "abc" for name in "xy"}
+    # Slow enough for the servers to meet. One that finds its port taken ends, and the other answers in its place.
+    slow = SERVER.replace("        count += 1\n", "        count += 1; import time; time.sleep(0.2)\n")
+    port = free_local_port()
     results = run(
-        {"main.py": SERVER},
-        cases,
-        {name: {} for name in "abc"},
+        {"main.py": slow},
+        {f"one/{group}/x.yaml": f"path: /x\n{OK.replace('0', '200')}" for group in "ab"},
+        {name: {} for name in "ab"},
         spec=PYTHON,
-        adapter={"type": "api", "port": free_local_port(), "health_path": "/health"},
-        running=jobs(3),
+        adapter={"type": "api", "port": port, "health_path": "/health", "response_is_json": True},
+        running=jobs(2),
     )
-    assert [report.outcome for report in results.reports] == ["passed"] * 6
+    answers = [report.results["output"].actual for report in results.reports]
+    assert [(report.outcome, answer["count"]) for report, answer in zip(results.reports, answers, strict=True)] == [
+        ("passed", 2),
+        ("passed", 2),
+    ]
+    assert answers[0]["pid"] != answers[1]["pid"]
+    assert results.reports[0].results["resource_path"].actual == f"http://127.0.0.1:{port}/x"
 
 
 def test_reports_can_be_kept_on_the_disk_alone(run: Run, tmp_path: Path) -> None:

@@ -13,28 +13,28 @@ def evaluated(world: World) -> list[str]:
 
 def test_a_folder_without_snapshots_is_exit_code_2(world: World) -> None:
     (world.root / "empty").mkdir()
-    done = world.slop_code("eval", "empty")
+    done = world.invoke("eval", "empty")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: empty: has no <problem>/<checkpoint>/snapshot/\n"
     assert list((world.root / "empty").iterdir()) == []
 
 
-def test_another_run_is_evaluated_all_the_same(world: World) -> None:
-    done = world.invoke("eval", "nowhere", "run")
-    assert done.returncode == 2
-    assert "error: nowhere: no such folder" in done.stderr
-    assert evaluated(world) == ["first", "second"]
+def test_another_run_is_evaluated_all_the_same(done: World) -> None:
+    ended = done.invoke("eval", "nowhere", "run")
+    assert ended.returncode == 2
+    assert "error: nowhere: no such folder" in ended.stderr
+    assert evaluated(done) == ["first", "second"]
 
 
-def test_an_unknown_problem_is_one_line_with_those_that_are_known(world: World) -> None:
+def test_an_unknown_problem_is_one_line_with_those_that_are_known(done: World) -> None:
     for checkpoint in ("first", "second"):
-        world.snapshot("run", "great", checkpoint)
-    done = world.invoke("eval", "run")
-    assert done.returncode == 2
+        done.snapshot("run", "great", checkpoint)
+    ended = done.invoke("eval", "run")
+    assert ended.returncode == 2
     message = 'error: run/great: not evaluated: no problem "great" (did you mean "greet"?): problems has "greet"\n'
-    assert done.stderr.count(message) == 1
-    assert done.stderr.count("error: ") == 1
-    assert evaluated(world) == ["first", "second"]
+    assert ended.stderr.count(message) == 1
+    assert ended.stderr.count("error: ") == 1
+    assert evaluated(done) == ["first", "second"]
 
 
 def test_an_unknown_checkpoint_is_one_line_with_those_that_are_known(done: World) -> None:
@@ -69,17 +69,17 @@ def test_a_problem_path_that_is_not_there_is_said(world: World) -> None:
     assert "problms: no such folder of problems" in done.stderr
 
 
-def test_a_verifier_that_cannot_be_imported_costs_its_problem(world: World) -> None:
-    world.problem("wave")
-    world.write("problems/wave/verifier.py", "import nothing_of_that_name\n")
-    world.snapshot("run", "wave", "first")
-    done = world.invoke("eval", "run")
-    assert done.returncode == 2
+def test_a_verifier_that_cannot_be_imported_costs_its_problem(done: World) -> None:
+    done.problem("wave")
+    done.write("problems/wave/verifier.py", "import nothing_of_that_name\n")
+    done.snapshot("run", "wave", "first")
+    ended = done.invoke("eval", "run")
+    assert ended.returncode == 2
     assert (
         "error: wave/first: not evaluated: the verifier cannot be imported: problems/wave/verifier.py:1: "
-        in done.stderr
+        in ended.stderr
     )
-    assert evaluated(world) == ["first", "second"]
+    assert evaluated(done) == ["first", "second"]
 
 
 @pytest.mark.parametrize("kind", ["file", "dangling link"])

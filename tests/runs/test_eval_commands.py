@@ -11,6 +11,7 @@ import pytest
 from slop_code.evaluation.report import CorrectnessResults, iter_reports
 from tests.cli.terminal import on_terminal
 from tests.cli.test_problems import ROOT, slop_code
+from tests.runs.asking import ask
 from tests.runs.world import BAD, World
 
 HALF = 'test -n "$1" && echo hello $1\n'
@@ -19,7 +20,7 @@ HALF = 'test -n "$1" && echo hello $1\n'
 
 def test_eval_writes_results_next_to_each_snapshot_and_a_line_for_each(world: World) -> None:
     world.snapshot("run", "greet", "second", HALF)
-    done = world.slop_code("eval", "run")
+    done = world.invoke("eval", "run")
     assert (done.returncode, done.stdout) == (1, "")
     assert "greet    2/2 ✓  1/2 ✗" in done.stderr
     assert "1 of 2 checkpoints passed (all-cases), 3 of 4 cases" in done.stderr
@@ -100,13 +101,13 @@ def halves(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> dict[st
     return worlds
 
 
-def test_every_checkpoint_has_to_pass(world: World) -> None:
-    world.snapshot("run", "greet", "second", BAD)
-    assert world.invoke("eval", "run", "--pass-policy", "any").returncode == 1
+def test_every_checkpoint_has_to_pass(done: World) -> None:
+    done.snapshot("run", "greet", "second", BAD)
+    assert done.invoke("eval", "run", "--pass-policy", "any").returncode == 1
 
 
-def test_what_could_not_be_judged_is_exit_code_3_whatever_the_policy(world: World) -> None:
-    world.write(
+def test_what_could_not_be_judged_is_exit_code_3_whatever_the_policy(done: World) -> None:
+    done.write(
         "problems/greet/verifier.py",
         """
 from slop_code.evaluation.verifiers import deepdiff_verify
@@ -117,13 +118,13 @@ class Verifier:
         return {"output": deepdiff_verify(actual.output, expected.output)} if case_name == "you" else 1 / 0
 """,
     )
-    done = world.invoke("eval", "run", "--pass-policy", "any")
-    assert done.returncode == 3
-    assert "error: greet/first: errors/nobody: " in done.stderr
-    assert "ZeroDivisionError" in done.stderr
-    assert "1/2 ✓ 1 error" in done.stderr
-    assert [line["error_count"] for line in world.lines()] == [1, 1]
-    assert "evaluated 2: something could not be judged the last time" in world.invoke("eval", "run").stderr
+    ended = done.invoke("eval", "run", "--pass-policy", "any")
+    assert ended.returncode == 3
+    assert "error: greet/first: errors/nobody: " in ended.stderr
+    assert "ZeroDivisionError" in ended.stderr
+    assert "1/2 ✓ 1 error" in ended.stderr
+    assert [line["error_count"] for line in done.lines()] == [1, 1]
+    assert "evaluated 2: something could not be judged the last time" in done.invoke("eval", "run").stderr
 
 
 def test_a_submission_that_cannot_be_prepared_costs_itself_and_is_exit_code_3(world: World) -> None:
@@ -146,28 +147,28 @@ def test_a_submission_that_cannot_be_prepared_costs_itself_and_is_exit_code_3(wo
     assert "evaluated 1: not evaluated before (greet/first)" in again.stderr
 
 
-def test_only_some_problems(world: World) -> None:
-    world.problem("wave")
-    world.snapshot("run", "wave", "first")
-    done = world.invoke("eval", "run", "--problem", "wave")
-    assert done.returncode == 0
-    assert [line["problem"] for line in world.lines()] == ["wave"]
-    world.invoke("eval", "run", "--problem", "greet")
-    assert [(line["problem"], line["checkpoint"]) for line in world.lines()] == [
+def test_only_some_problems(done: World) -> None:
+    done.problem("wave")
+    done.snapshot("run", "wave", "first")
+    ended = done.invoke("eval", "run", "--problem", "wave")
+    assert ended.returncode == 0
+    assert [line["problem"] for line in done.lines()] == ["wave"]
+    done.invoke("eval", "run", "--problem", "greet")
+    assert [(line["problem"], line["checkpoint"]) for line in done.lines()] == [
         ("greet", "first"),
         ("greet", "second"),
         ("wave", "first"),
     ]
 
 
-def test_lines_are_by_problem_and_order_and_those_of_removed_checkpoints_go(world: World) -> None:
+def test_lines_are_by_problem_and_order_and_those_of_removed_checkpoints_go(done: World) -> None:
     groups = {"groups": {"core": {"type": "Core"}}}
-    world.problem("greet", checkpoints={"second": {"order": 1, **groups}, "first": {"order": 2, **groups}})
-    world.invoke("eval", "run")
-    assert [(line["checkpoint"], line["order"]) for line in world.lines()] == [("second", 1), ("first", 2)]
-    shutil.rmtree(world.root / "run/greet/second")
-    world.invoke("eval", "run")
-    assert [line["checkpoint"] for line in world.lines()] == ["first"]
+    done.problem("greet", checkpoints={"second": {"order": 1, **groups}, "first": {"order": 2, **groups}})
+    done.invoke("eval", "run")
+    assert [(line["checkpoint"], line["order"]) for line in done.lines()] == [("second", 1), ("first", 2)]
+    shutil.rmtree(done.root / "run/greet/second")
+    done.invoke("eval", "run")
+    assert [line["checkpoint"] for line in done.lines()] == ["first"]
 
 
 def test_results_can_go_elsewhere_and_are_found_there_again(world: World) -> None:
@@ -180,17 +181,18 @@ def test_results_can_go_elsewhere_and_are_found_there_again(world: World) -> Non
     assert "skipped 2" in world.invoke("eval", "run", "-o", "out/deep").stderr
 
 
-def test_several_runs_at_once(world: World) -> None:
+def test_several_runs_at_once(done: World) -> None:
     for checkpoint in ("first", "second"):
-        world.snapshot("other", "greet", checkpoint, BAD)
-    done = world.invoke("eval", "run", "other", "run/")
-    assert done.returncode == 1
-    assert "run    greet    2/2 ✓  2/2 ✓" in done.stderr
-    assert "other  greet    0/2 ✗  0/2 ✗" in done.stderr
-    assert "(run/greet/first, run/greet/second, other/greet/first and 1 more)" in done.stderr
-    assert [line["passed"] for line in (*world.lines(), *world.lines("other"))] == [True, True, False, False]
-    world.invoke("eval", "run", "other", "-o", "out")
-    assert [line["passed"] for line in (*world.lines("out/run"), *world.lines("out/other"))] == [
+        done.snapshot("other", "greet", checkpoint, BAD)
+    ended = done.invoke("eval", "run", "other", "run/")
+    assert ended.returncode == 1
+    assert "run    greet    2/2 ✓  2/2 ✓" in ended.stderr
+    assert "other  greet    0/2 ✗  0/2 ✗" in ended.stderr
+    assert "(other/greet/first, other/greet/second)" in ended.stderr
+    assert [line["passed"] for line in (*done.lines(), *done.lines("other"))] == [True, True, False, False]
+    ended = done.invoke("eval", "run", "other", "-o", "out")
+    assert "(run/greet/first, run/greet/second, other/greet/first and 1 more)" in ended.stderr
+    assert [line["passed"] for line in (*done.lines("out/run"), *done.lines("out/other"))] == [
         True,
         True,
         False,
@@ -214,21 +216,21 @@ def test_progress_is_shown_unless_it_is_not_wanted(world: World) -> None:
     assert world.invoke("eval", "run", "--overwrite", "--quiet").stderr == ""
 
 
-def test_eval_problem_takes_the_problem_from_the_folder_or_the_option(world: World) -> None:
-    done = world.invoke("eval-problem", "run/greet")
-    assert done.returncode == 0
-    assert "greet    2/2 ✓  2/2 ✓" in done.stderr
-    assert world.summary("run/greet/first")["score"] == 1.0
-    assert not (world.root / "run/greet/checkpoint_results.jsonl").exists()
-    assert "skipped 2" in world.invoke("eval-problem", "run/greet").stderr
-    shutil.move(world.root / "run/greet", world.root / "mine")
-    unknown = world.invoke("eval-problem", "mine")
+def test_eval_problem_takes_the_problem_from_the_folder_or_the_option(done: World) -> None:
+    ended = done.invoke("eval-problem", "run/greet")
+    assert ended.returncode == 0
+    assert "greet    2/2 ✓  2/2 ✓" in ended.stderr
+    assert done.summary("run/greet/first")["score"] == 1.0
+    assert not (done.root / "run/greet/checkpoint_results.jsonl").exists()
+    assert "skipped 2" in done.invoke("eval-problem", "run/greet").stderr
+    shutil.move(done.root / "run/greet", done.root / "mine")
+    unknown = done.invoke("eval-problem", "mine")
     assert unknown.returncode == 2
     assert 'no problem "mine": problems has "greet"' in unknown.stderr
-    named = world.invoke("eval-problem", "mine", "-p", "greet", "-o", "out")
+    named = done.invoke("eval-problem", "mine", "-p", "greet", "-o", "out")
     assert named.returncode == 0
-    assert world.summary("out/second")["name"] == "second"
-    assert "skipped 2" in world.invoke("eval-problem", "mine", "-p", "problems/greet", "-o", "out").stderr
+    assert done.summary("out/second")["name"] == "second"
+    assert "skipped 2" in done.invoke("eval-problem", "mine", "-p", "problems/greet", "-o", "out").stderr
 
 
 def test_eval_counts_what_eval_problem_and_eval_snapshot_did(world: World) -> None:
@@ -249,22 +251,12 @@ def test_eval_snapshot_writes_next_to_the_snapshot_or_elsewhere_and_shows_what_f
     assert world.summary("out")["name"] == "second"
 
 
-def test_eval_snapshot_of_the_current_folder_writes_next_to_it(world: World) -> None:
+def test_eval_snapshot_of_the_current_folder_writes_next_to_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = world.root / "run/greet/first/snapshot"
-    done = slop_code(
-        "-p",
-        "../../../../problems",
-        "eval-snapshot",
-        ".",
-        "-p",
-        "greet",
-        "-c",
-        "1",
-        "-e",
-        "../../../../sh.yaml",
-        cwd=snapshot,
-    )
-    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(snapshot)
+    above = "../../../.."
+    done = ask("-p", f"{above}/problems", "eval-snapshot", ".", "-p", "greet", "-c", "1", "-e", f"{above}/sh.yaml")
+    assert done.code == 0, done.stderr
     assert [path.name for path in snapshot.iterdir()] == ["main.sh"]
     assert world.summary("run/greet/first")["score"] == 1.0
 
@@ -278,7 +270,7 @@ def test_eval_snapshot_of_a_part_is_not_complete(world: World) -> None:
     assert world.summary("run/greet/first")["complete"] is False
     nothing = world.invoke(*arguments, "-g", "nope")
     assert nothing.returncode == 2
-    assert "nothing was selected; first has the groups core, errors" in nothing.stderr
+    assert "first has the groups core, errors" in nothing.stderr
 
 
 def test_results_never_go_into_the_submission(world: World) -> None:
@@ -291,14 +283,14 @@ def test_results_never_go_into_the_submission(world: World) -> None:
 
 
 def test_too_wide_a_matrix_becomes_a_list(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = tuple(f"a_checkpoint_with_a_long_name_{number}" for number in range(3))
+    names = tuple(f"a_checkpoint_with_a_long_name_{number}" for number in range(2))
     world.problem("greet", names)
     shutil.rmtree(world.root / "run")
     for name in names:
         world.snapshot("run", "greet", name)
     monkeypatch.setenv("COLUMNS", "60")
     done = world.invoke("eval", "run")
-    assert "greet    a_checkpoint_with_a_long_name_2  2/2 ✓" in done.stderr
+    assert "greet    a_checkpoint_with_a_long_name_1  2/2 ✓" in done.stderr
     assert max(len(line) for line in done.stderr.splitlines() if "✓" in line) <= 60
 
 
@@ -342,11 +334,10 @@ def test_the_calculator(tmp_path: Path) -> None:
     assert [(line["passed"], line["total_cases"]) for line in lines] == [(True, 10), (False, 17)]
 
 
-def test_nothing_selected_leaves_earlier_results_as_they_are(world: World) -> None:
+def test_nothing_selected_leaves_earlier_results_as_they_are(done: World) -> None:
     arguments = ("eval-snapshot", "run/greet/first/snapshot", "-p", "greet", "-c", "1")
-    world.invoke(*arguments)
-    folder = world.root / "run" / "greet" / "first"
+    folder = done.root / "run" / "greet" / "first"
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     for option in ("-g", "--case"):
-        assert world.invoke(*arguments, option, "nope").returncode == 2
+        assert done.invoke(*arguments, option, "nope").returncode == 2
         assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

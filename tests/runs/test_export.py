@@ -18,7 +18,7 @@ from slop_code.cli.case_json import full_entry
 from slop_code.evaluation.report import CorrectnessResults, ReportWriter, iter_reports
 from slop_code.evaluation.verifiers import AttributeResult, VerifierReport
 from tests.runs.asking import ask, made, save
-from tests.runs.world import World
+from tests.runs.world import World, copy_of
 
 HALF = 'test -n "$1" && echo hello $1\n'
 """Passes the Core case and fails the Error case."""
@@ -32,12 +32,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def _half(_evaluated: World, tmp_path_factory: pytest.TempPathFactory) -> World:
+    world = copy_of(_evaluated, tmp_path_factory.mktemp("half"))
+    world.snapshot("run", "greet", "second", HALF)
+    world.evaluate("run")
+    return world
+
+
 @pytest.fixture
-def half(done: World) -> World:
+def half(_half: World, tmp_path: Path) -> World:
     """A run whose last checkpoint has a case that fails."""
-    done.snapshot("run", "greet", "second", HALF)
-    done.evaluate("run")
-    return done
+    return copy_of(_half, tmp_path)
 
 
 def odd_reports() -> list[VerifierReport]:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,10 @@ import slop_code
 from slop_code.evaluation.listening import RunOptions, Selection
 from slop_code.evaluation.report import CorrectnessResults
 from slop_code.evaluation.runner import run_checkpoint
+from slop_code.execution import EnvironmentSpec
 from slop_code.execution.interpreter import Interpreter, choose_interpreter
 from slop_code.runs import fingerprint
+from slop_code.runs.fingerprint import Fingerprint
 from tests.runs.world import BAD, World
 
 VERIFIER = """
@@ -27,6 +30,13 @@ class Verifier:
     def __call__(self, group_name, case_name, actual, expected):
         return {"output": deepdiff_verify(actual.output, expected.output)}
 """
+
+
+@pytest.fixture
+def single(world: World) -> World:
+    """A world with one snapshot to evaluate."""
+    shutil.rmtree(world.root / "run/greet/second")
+    return world
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -93,10 +103,10 @@ def test_what_cannot_change_a_verdict_is_no_reason_to_evaluate_again(
     assert set(done.look().values()) == {"skipped"}
 
 
-def test_skipped_checkpoints_have_the_results_that_are_there(world: World) -> None:
-    before = world.evaluate()
+def test_skipped_checkpoints_have_the_results_that_are_there(single: World) -> None:
+    before = single.evaluate()
     assert {(outcome.status, outcome.text) for outcome in before.values()} == {("evaluated", "not evaluated before")}
-    after = world.evaluate()
+    after = single.evaluate()
     assert {outcome.status for outcome in after.values()} == {"skipped"}
     assert [outcome.summary for outcome in after.values()] == [outcome.summary for outcome in before.values()]
 
@@ -176,26 +186,73 @@ def test_an_environment_is_what_its_file_says(done: World, change: Callable[[Wor
     assert set(done.look().values()) == {"the environment changed"}
 
 
-def test_a_variable_that_the_environment_passes_on_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    edit(world.environment, "type: local", "type: local\nenvironment: {pass_env: [GREETING]}")
+def test_a_variable_that_the_environment_passes_on_counts(single: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(single.environment, "type: local", "type: local\nenvironment: {pass_env: [GREETING]}")
     monkeypatch.setenv("GREETING", "one")
-    world.evaluate()
+    single.evaluate()
     monkeypatch.setenv("UNRELATED", "two")
-    assert set(world.look().values()) == {"skipped"}
+    assert set(single.look().values()) == {"skipped"}
     monkeypatch.setenv("GREETING", "two")
-    assert set(world.look().values()) == {"the environment changed"}
+    assert set(single.look().values()) == {"the environment changed"}
 
 
-def test_the_program_that_runs_submissions_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = world.write("bin/greeter", '#!/bin/sh\nexec sh "$@"\n')
+def test_the_program_that_runs_submissions_counts(single: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = single.write("bin/greeter", '#!/bin/sh\nexec sh "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    edit(world.environment, "command: sh", "command: greeter")
-    world.evaluate()
-    assert set(world.look().values()) == {"skipped"}
+    edit(single.environment, "command: sh", "command: greeter")
+    single.evaluate()
+    assert set(single.look().values()) == {"skipped"}
     program.write_text('#!/bin/sh\nexec sh -e "$@"\n')
-    fingerprint._program.cache_clear()
-    assert set(world.look().values()) == {"the environment's interpreter changed"}
+    fingerprint._content.cache_clear()
+    assert set(single.look().values()) == {"the environment's interpreter changed"}
+
+
+def made_of(world: World, **spec: Any) -> Fingerprint:
+    target = world.evaluation()._targets[0]
+    for cached in (fingerprint._content, fingerprint._runs_programs):
+        cached.cache_clear()
+    given = {"type": "local", "commands": {"command": "sh", "entry_file": "{entry_file}.sh"}, **spec}
+    return fingerprint.fingerprint(target, EnvironmentSpec.model_validate(given), RunOptions(), Selection())
+
+
+def test_the_folders_of_tools_count_where_programs_see_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    local, sandbox = made_of(world), made_of(world, type="sandbox")
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/nowhere")
+    assert made_of(world).environment != local.environment
+    assert made_of(world, type="sandbox").environment == sandbox.environment
+
+
+@pytest.mark.parametrize(("name", "counts"), [("COLUMNS", True), ("TERM", True), ("SHLVL", False), ("OLDPWD", False)])
+def test_of_the_hosts_variables_those_count_that_programs_heed(
+    world: World, monkeypatch: pytest.MonkeyPatch, name: str, counts: bool
+) -> None:
+    all_of_them = {"environment": {"include_os_env": True}}
+    monkeypatch.setenv(name, "1")
+    before = made_of(world, **all_of_them)
+    monkeypatch.setenv(name, "2")
+    assert (made_of(world, **all_of_them).environment != before.environment) == counts
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a file"])
+def test_what_an_environment_shows_of_this_machine_counts_by_content(world: World, kind: str) -> None:
+    file = world.write("data/deep/words", "one")
+    shown = str(file if kind == "a file" else world.root / "data")
+    spec = {"type": "sandbox", "sandbox": {"read_only_paths": [shown, "/nowhere"]}}
+    before = made_of(world, **spec)
+    os.utime(file, (1, 1))
+    assert made_of(world, **spec) == before
+    file.write_text("two")
+    assert made_of(world, **spec).environment != before.environment
+    assert made_of(world, **spec).surroundings != before.surroundings
+
+
+def test_observations_depend_on_the_code_that_makes_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = made_of(world).surroundings
+    assert made_of(world).surroundings == before
+    monkeypatch.setattr(fingerprint, "_code", lambda *_: [["execution/process.py", "other"]])
+    assert made_of(world).surroundings != before
+    fingerprint._runs_programs.cache_clear()
 
 
 def test_a_sandbox_has_a_fingerprint_of_its_own(done: World) -> None:
@@ -270,35 +327,35 @@ def test_results_without_a_key_that_we_understand_are_made_again(done: World, ke
     assert done.look()["greet/first"] == "the results do not say what they are of"
 
 
-def test_results_with_errors_are_made_again(world: World) -> None:
-    world.write(
+def test_results_with_errors_are_made_again(single: World) -> None:
+    single.write(
         "problems/greet/verifier.py",
         "from pathlib import Path\n"
         + VERIFIER.replace("        return", "        assert Path('ready').exists()\n        return"),
     )
-    first = world.evaluate()["greet/first"]
+    first = single.evaluate()["greet/first"]
     assert first.summary is not None
     assert len(first.summary.errors) == 2
-    assert world.look()["greet/first"] == "something could not be judged the last time"
+    assert single.look()["greet/first"] == "something could not be judged the last time"
 
 
-def test_a_part_of_the_cases_is_never_taken_for_an_evaluation(world: World) -> None:
-    part = world.evaluate(selection=Selection(groups=("core",)))["greet/first"]
+def test_a_part_of_the_cases_is_never_taken_for_an_evaluation(single: World) -> None:
+    part = single.evaluate(selection=Selection(groups=("core",)))["greet/first"]
     assert part.summary is not None
     assert part.summary.total_counts == {"Core": 1}
-    stored = CorrectnessResults.from_dir(world.root / FIRST)
+    stored = CorrectnessResults.from_dir(single.root / FIRST)
     assert stored.complete is False
     assert [report.id for report in stored.reports] == ["you"]
-    assert world.evaluate()["greet/first"].text == "the results do not say what they are of"
-    assert world.summary(FIRST)["complete"] is True
+    assert single.evaluate()["greet/first"].text == "the results do not say what they are of"
+    assert single.summary(FIRST)["complete"] is True
 
 
-def test_a_run_that_stopped_at_the_first_failure_is_never_taken_for_an_evaluation(world: World) -> None:
-    world.snapshot("run", "greet", "first", BAD)
-    stopped = world.evaluate(options=RunOptions(jobs=1, fail_fast=True))["greet/first"]
+def test_a_run_that_stopped_at_the_first_failure_is_never_taken_for_an_evaluation(single: World) -> None:
+    single.snapshot("run", "greet", "first", BAD)
+    stopped = single.evaluate(options=RunOptions(jobs=1, fail_fast=True))["greet/first"]
     assert stopped.summary is not None
     assert stopped.summary.complete is False
-    assert world.look()["greet/first"] == "other options were asked for"
+    assert single.look()["greet/first"] == "other options were asked for"
 
 
 def test_everything_is_evaluated_where_that_is_asked_for(done: World) -> None:
@@ -306,7 +363,7 @@ def test_everything_is_evaluated_where_that_is_asked_for(done: World) -> None:
 
 
 def test_a_submission_that_changed_while_it_was_evaluated_is_evaluated_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    single: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def edited_meanwhile(*arguments: object, **keywords: object) -> CorrectnessResults:
         results = run_checkpoint(*arguments, **keywords)  # type: ignore[arg-type]
@@ -314,19 +371,19 @@ def test_a_submission_that_changed_while_it_was_evaluated_is_evaluated_again(
         return results
 
     monkeypatch.setattr("slop_code.runs.evaluate.run_checkpoint", edited_meanwhile)
-    (reason,) = {outcome.text for outcome in world.evaluate().values()}
+    (reason,) = {outcome.text for outcome in single.evaluate().values()}
     assert reason == "not evaluated before, and again the next time, because something changed meanwhile"
-    assert not (world.root / FIRST / "evaluation.key.json").exists()
+    assert not (single.root / FIRST / "evaluation.key.json").exists()
     monkeypatch.undo()
-    assert world.look()["greet/first"] == "the results do not say what they are of"
+    assert single.look()["greet/first"] == "the results do not say what they are of"
 
 
-def test_the_key_holds_hashes_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_holds_hashes_only(single: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "do-not-tell")
-    edit(world.environment, "type: local", "type: local\nenvironment: {pass_env: [MY_TOKEN]}")
-    world.evaluate()
-    text = (world.root / FIRST / "evaluation.key.json").read_text()
-    assert str(world.root) not in text
+    edit(single.environment, "type: local", "type: local\nenvironment: {pass_env: [MY_TOKEN]}")
+    single.evaluate()
+    text = (single.root / FIRST / "evaluation.key.json").read_text()
+    assert str(single.root) not in text
     assert "do-not-tell" not in text
     key = json.loads(text)
     assert all(len(value) == 64 for value in (*key["fingerprint"].values(), *key["files"].values()))

@@ -94,7 +94,7 @@ class World:
         found = snapshots_of_run(self.root / run)
         targets = resolve(found.snapshots, problem_finder(self.root / "problems")).targets
         spec = EnvironmentSpec.from_yaml(self.environment)
-        asked = Asked(spec, options or RunOptions(jobs=2), selection or Selection(), overwrite=overwrite)
+        asked = Asked(spec, options or RunOptions(jobs=1), selection or Selection(), overwrite=overwrite)
         return Evaluation(targets, asked)
 
     def evaluate(self, run: str = "run", **asked: Any) -> dict[str, Outcome]:
@@ -113,11 +113,16 @@ class World:
         return [sys.executable, "-c", "from slop_code.cli import main; main()", *map(str, arguments)]
 
     def invoke(self, *arguments: str | Path) -> Done:
-        """Run a command in this process, which is quicker, as `main` does; the current folder is the world's."""
+        """Run a command in this process, which is quicker, as `main` does; the current folder is the world's.
+
+        With one worker, unless another number is asked for: each one costs more than the few cases do.
+        """
         here = Path.cwd()
         os.chdir(self.root)
+        given = [str(argument) for argument in arguments]
+        jobs = [] if {"-j", "--jobs", "-proc", "--num-workers"} & set(given) else ["-j", "1"]
         try:
-            done = CliRunner().invoke(app, [*map(str, arguments), "-e", "sh.yaml"])
+            done = CliRunner().invoke(app, [*given, *jobs, "-e", "sh.yaml"])
         finally:
             os.chdir(here)
         if done.exception is not None and not isinstance(done.exception, SystemExit):

@@ -1,8 +1,10 @@
-"""Contract §8: a verifier is called with four keywords, and whatever it does costs one case."""
+"""A verifier is called with four keywords, and whatever it does costs one case."""
 
 from __future__ import annotations
 
+import inspect
 import math
+import signal
 import subprocess
 import sys
 import threading
@@ -20,7 +22,7 @@ from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.config import ProblemConfig
 from slop_code.evaluation.scripts import ScriptFolder
 from slop_code.evaluation.verifiers import VerificationResult, VerifierError, VerifierReport, initialize_verifier
-from slop_code.evaluation.verifiers.calling import MAX_KEYS, call_verifier
+from slop_code.evaluation.verifiers.calling import MAX_KEYS, TIME_LIMIT_S, call_verifier
 from slop_code.evaluation.verifiers.initialization import verifier_folder
 from slop_code.evaluation.verifiers.time_limit import TimeIsUp, run_limited
 from tests.conftest import MakeProblem
@@ -108,9 +110,13 @@ def test_what_it_prints_goes_to_stderr(judge: Judge, capsys: pytest.CaptureFixtu
         ("raise ValueError('first\\nsecond')", "ValueError: first second"),
         ("import sys\nsys.exit(3)", r"the script called sys.exit\(3\)"),
         ("raise BaseException('odd')", "BaseException: odd"),
+        ("raise GeneratorExit", "GeneratorExit"),
         ("assert actual.output == expected.output", "AssertionError"),
         ("def deep(): deep()\ndeep()", "RecursionError: maximum recursion depth exceeded"),
-        ("return {'x': VerificationResult.create('', True, float('nan'))}", "ValidationError: .*weight"),
+        (
+            "return {'x': VerificationResult.create('', True, float('nan'))}",
+            "ValidationError: weight: Input should be a finite number\n",
+        ),
         (
             "from slop_code.evaluation.verifiers import matches_regex\nreturn {'x': matches_regex('a', ' ')}",
             "VerifierError: matches_regex: the expected pattern is empty",
@@ -142,6 +148,15 @@ def test_a_huge_or_broken_message_does_not_break_the_report(judge: Judge) -> Non
 def test_an_interrupt_by_the_user_is_not_swallowed(judge: Judge) -> None:
     with pytest.raises(KeyboardInterrupt):
         judge("raise KeyboardInterrupt")
+
+
+def test_where_ctrl_c_is_ignored_an_interrupt_is_the_verifiers_own(judge: Judge) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(VerifierError, match=rf"^the verifier raised: .*verifier.py:{BODY_LINE}: KeyboardInterrupt"):
+            judge("raise KeyboardInterrupt")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(
@@ -280,6 +295,11 @@ def test_one_that_loops_for_ever_is_ended_after_the_time_limit(judge: Any, body:
     assert "still running after 0.2 s" in str(caught.value)
     if "return" not in body:
         assert "verifier.py:" in str(caught.value)
+
+
+def test_the_time_limit_is_30_seconds_unless_another_is_given() -> None:
+    assert TIME_LIMIT_S == 30.0
+    assert inspect.signature(call_verifier).parameters["time_limit"].default == TIME_LIMIT_S
 
 
 def test_the_time_limit_holds_in_every_thread(judge: Any) -> None:

@@ -1,4 +1,4 @@
-"""Contract §8: the guide's four diff styles as library functions, and `text_diff`."""
+"""The guide's four diff styles as library functions, and `text_diff`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract §8: `format_validators`."""
+"""`format_validators`."""
 
 from __future__ import annotations
 

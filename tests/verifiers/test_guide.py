@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
-from slop_code.evaluation.verifiers import VerificationResult, VerifierReport, diffs, matching
+from slop_code.evaluation.verifiers import AttributeResult, VerificationResult, VerifierReport, diffs, matching
 from tests.markdown import Block, blocks
 
 GUIDE = Path(__file__).parents[3] / "shared" / "seeds" / "verification.md"
@@ -83,6 +83,21 @@ def test_every_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None
     basic.__dict__.update(run(next(block for block in BLOCKS if block.text.startswith("# verifier.py"))))
     monkeypatch.setitem(sys.modules, "verifier", basic)
     assert run(block)
+
+
+@pytest.mark.parametrize("ours", [VerificationResult, AttributeResult, VerifierReport])
+def test_our_models_have_every_field_and_method_of_the_guides(ours: Any) -> None:
+    (block,) = [block for block in BLOCKS if block.text.startswith(f"class {ours.__name__}(")]
+    guides = run(block)[ours.__name__]
+    for name, field in guides.model_fields.items():
+        assert (name, ours.model_fields[name].is_required()) == (name, field.is_required())
+        assert ours.model_fields[name].get_default() == field.get_default()
+    methods = {
+        name for name in vars(guides) if not name.startswith("_") and name not in {"model_config", "model_fields"}
+    }
+    assert {name for name in methods if callable(getattr(guides, name))} <= set(dir(ours))
+    if "extra" in guides.model_config:
+        assert ours.model_config["extra"] == guides.model_config["extra"] == "forbid"
 
 
 def test_the_basic_verifier() -> None:

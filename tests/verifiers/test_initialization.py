@@ -1,4 +1,4 @@
-"""Contract §8: how a problem's verifier is found and made."""
+"""How a problem's verifier is found and made."""
 
 from __future__ import annotations
 
@@ -69,6 +69,11 @@ def test_without_that_name_the_only_class_of_the_script_that_satisfies_the_proto
 ) -> None:
     files = {"judges.py": PLAIN.format(name="Imported"), "verifier.py": beside + PLAIN.format(name="JSONVerifier")}
     assert made(make_problem(ONE, files)).label == "JSONVerifier"
+
+
+def test_a_second_name_makes_no_second_candidate(make_problem: MakeProblem) -> None:
+    script = PLAIN.format(name="JSONVerifier") + "\nMine = JSONVerifier\n"
+    assert made(make_problem(ONE, {"verifier.py": script})).label == "JSONVerifier"
 
 
 def test_of_several_candidates_none_is_guessed(make_problem: MakeProblem) -> None:

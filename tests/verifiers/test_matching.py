@@ -1,4 +1,4 @@
-"""Contract §8: the guide's three matching patterns as library functions, and a few more of their kind."""
+"""The guide's three matching patterns as library functions, and a few more of their kind."""
 
 from __future__ import annotations
 
@@ -142,6 +142,8 @@ def test_nested_field() -> None:
         ([{"a": [1, 2]}], [{"a": [1, 2.0]}], [], []),
         ([{"a": [1, 2]}], [{"a": [2, 1]}], [{"a": [1, 2]}], [{"a": [2, 1]}]),
         (["1"], [1], ["1"], [1]),
+        ([math.nan], [float("nan")], [], []),
+        ([b"a"], ["a"], [], []),
         ([True], [1], [True], [1]),
         ("b\na\n", "a\nb", [], []),
         ("a\nb", "a", ["b"], []),
@@ -155,6 +157,17 @@ def test_unordered_match(expected: Any, actual: Any, missing: list[Any], unexpec
         assert not result.is_correct
     else:
         assert (result.diff, result.is_correct) == ("✓ Match (any order)", True)
+
+
+def test_unordered_match_takes_no_number_for_its_name_and_looks_at_everything() -> None:
+    assert not unordered_match(["NaN", "Infinity"], [math.nan, math.inf]).is_correct
+    assert not unordered_match([nested(300, 1)], [nested(300, 2)]).is_correct
+
+
+def nested(depth: int, value: Any) -> Any:
+    for _ in range(depth):
+        value = [value]
+    return value
 
 
 def test_unordered_match_of_something_else() -> None:

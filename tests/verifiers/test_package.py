@@ -1,11 +1,13 @@
-"""Contract §1: where the names of `slop_code.evaluation.verifiers` are, and that importing them stays cheap."""
+"""Where the names of `slop_code.evaluation.verifiers` are, and that importing them stays cheap."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import subprocess
 import sys
 import types
+from typing import Any
 
 import pytest
 
@@ -26,8 +28,42 @@ PATHS = {
 @pytest.mark.parametrize(
     ("module", "name"), [(module, name) for module, names in PATHS.items() for name in names.split()]
 )
-def test_every_name_is_where_the_contract_says(module: str, name: str) -> None:
+def test_every_name_is_where_it_is_documented(module: str, name: str) -> None:
     assert getattr(importlib.import_module(module), name) is not None
+
+
+SIGNATURES = {
+    "VerificationResult.create": "diff, is_correct, weight=1.0",
+    "deepdiff_verify": "actual, expected, weight=1.0, **kwargs",
+    "jsonschema_verify": "actual, expected, weight=1.0",
+    "matches_status_code": "actual, expected, weight=1.0",
+    "matches_regex": "actual, expected, weight=1.0, flags=None, *, lstrip=True",
+    "convert_to_io": "val",
+    "ensure_non_null_string": "val, allow_empty=False",
+    "extract_actual_output": "actual, split_output_on=None, split_output_index=-1, output_key='output', "
+    "decode='utf-8', *, strip=False",
+    "maybe_split_string": "content, split_output_on=None, split_output_index=-1",
+    "ensure_expected_is_not_none": "expected",
+    "parse_markdown_table": "content, allow_errors=False",
+    "drop_keys_from_dicts": "dicts, keys=None",
+    "parse_csv_content": "content, allows_error=True",
+    "parse_yaml": "content",
+    "parse_yaml_file": "result, file_name, allow_missing=False",
+    "parse_jsonl": "content",
+    "parse_json": "content, *, allow_invalid=False",
+    "validate_format": "value, fmt",
+    "format_validators.ValidatorRegistry.register": "name, aliases=()",
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_functions_take_what_they_are_documented_to_take(name: str) -> None:
+    function: Any = importlib.import_module(PACKAGE)
+    for part in name.split("."):
+        function = getattr(function, part)
+    given = inspect.signature(function).parameters.values()
+    plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in given]
+    assert str(inspect.Signature(plain)) == f"({SIGNATURES[name]})"
 
 
 def test_the_package_and_its_submodule_of_the_same_name_are_two_things() -> None:

@@ -1,4 +1,4 @@
-"""Contract §8: `verifiers.parsers`."""
+"""`verifiers.parsers`."""
 
 from __future__ import annotations
 
@@ -221,9 +221,12 @@ def test_yaml_that_would_grow_beyond_measure_counts_as_invalid() -> None:
 
 
 def test_a_yaml_file_of_a_result() -> None:
-    result = CLIResult(files={"a.yaml": "x: 1", "empty.yaml": ""})
+    result = CLIResult(files={"a.yaml": "x: 1", "empty.yaml": "", "bad.yaml": "a: [", "read": {"x": 2}, "list": [1]})
     assert parse_yaml_file(result, "a.yaml") == {"x": 1}
-    assert parse_yaml_file(result, "empty.yaml") == {}
+    assert parse_yaml_file(result, "empty.yaml") == parse_yaml_file(result, "bad.yaml") == {}
+    assert parse_yaml_file(result, "read") == {"x": 2}
+    with pytest.raises(VerifierError, match="expected YAML"):
+        parse_yaml_file(result, "list")
     assert parse_yaml_file(result, "b.yaml", allow_missing=True) == {}
     with pytest.raises(VerifierError, match=r"b\.yaml.*a\.yaml"):
         parse_yaml_file(result, "b.yaml")

@@ -1,8 +1,9 @@
-"""Contract §5 and §8: without a `verifier.py`, a ready verifier compares every attribute that the expectation sets."""
+"""Without a `verifier.py`, a ready verifier compares every attribute that the expectation sets."""
 
 from __future__ import annotations
 
 import datetime
+import json
 from typing import Any
 from unittest.mock import Mock
 
@@ -111,6 +112,12 @@ def test_a_mapping_or_list_is_compared_with_the_parsed_output(expected: Any, act
     assert bool(result.diff) is not is_correct
 
 
+def test_values_that_are_nested_deeply_are_compared_to_the_bottom() -> None:
+    one, other = "[" * 300 + "1" + "]" * 300, "[" * 300 + "2" + "]" * 300
+    assert verdict(json.loads(one), one).is_correct
+    assert not verdict(json.loads(one), other).is_correct
+
+
 def test_output_that_is_no_json_says_so_with_its_line() -> None:
     assert "not JSON in line 2: Expecting value" in verdict({"a": 1}, '{"a":\n oops}').diff
     assert "oops" in verdict({"a": 1}, '{"a":\n oops}').diff
@@ -120,8 +127,6 @@ def test_output_that_is_no_json_says_so_with_its_line() -> None:
 @given(JSON)
 def test_every_json_value_matches_its_own_text(value: Any) -> None:
     if value is not None and not isinstance(value, str):
-        import json
-
         assert verdict(value, json.dumps(value)).is_correct
 
 
@@ -292,6 +297,14 @@ def test_several_specs_of_one_file_must_all_hold() -> None:
 def test_a_pattern_that_is_no_regular_expression_is_an_error() -> None:
     with pytest.raises(VerifierError, match=r"'\(', which a file should match, is not a regular expression"):
         file_verdict([{"path": "a", "matches": "("}], {"a": "x"})
+
+
+@pytest.mark.parametrize("word", ["contains", "matches"])
+def test_what_a_file_contains_or_matches_is_text_or_a_number(word: str) -> None:
+    assert file_verdict([{"path": "a", word: 5}], {"a": "15"}).is_correct
+    # As a pattern, the text of this list would be a class of characters, and match nearly anything.
+    with pytest.raises(VerifierError, match=f'"{word}" in the expected result should be text, found a list'):
+        file_verdict([{"path": "a", word: ["one", "two"]}], {"a": "neither"})
 
 
 def test_other_extras_are_ignored() -> None:

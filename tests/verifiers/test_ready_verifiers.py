@@ -1,4 +1,4 @@
-"""Contract §8: `jsonschema_verify`, `matches_status_code`, `matches_regex`."""
+"""`jsonschema_verify`, `matches_status_code`, `matches_regex`."""
 
 from __future__ import annotations
 

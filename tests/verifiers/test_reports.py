@@ -1,4 +1,4 @@
-"""Contract §8 and §9: what a report holds, its score and verdict, and its row."""
+"""What a report holds, its score and verdict, and its row."""
 
 from __future__ import annotations
 
@@ -59,6 +59,13 @@ def test_the_score_is_0_if_nothing_was_verified() -> None:
     assert report(attribute("a")).calculate_score() == 0.0
     assert report().calculate_score() == 0.0
     assert report(attribute("a", True, 0.0)).calculate_score() == 0.0
+
+
+def test_no_weights_make_the_score_anything_but_a_number() -> None:
+    heavy = (attribute("a", True, 1.7e308), attribute("b", True, 1.7e308), attribute("c", False, 1.7e308))
+    assert report(*heavy).calculate_score() == pytest.approx(2 / 3)
+    assert report(attribute("a", True, 5e-324), attribute("b", False, 5e-324)).calculate_score() == 0.5
+    assert report(attribute("a", False, 1.7e308), attribute("b", True, 1e-300)).calculate_score() == 0.0
 
 
 def test_a_case_passes_if_all_verified_attributes_are_correct() -> None:
@@ -329,6 +336,7 @@ def test_a_timestamp_keeps_its_zone() -> None:
 
 def test_names_and_messages_with_lone_surrogates_can_be_written_anywhere() -> None:
     made = reported({"odd \udcff": RIGHT}, CLIResult(output="\ud800", files={"f\udcff": "x"}))
+    made = VerifierReport(**{**dict(made), "case": {"\ud800": "\ud800"}})
     made.model_dump_json()
     assert "files-f\\udcff" in made.results
     pyarrow.Table.from_pylist([made.to_parquet_row()])

@@ -1,9 +1,11 @@
-"""Contract §8: `VerificationResult`."""
+"""`VerificationResult`."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -68,6 +70,61 @@ def test_create_takes_a_deepdiff_of_anything(diff: DeepDiff) -> None:
     made = VerificationResult.create(diff, False).diff
     assert made
     json.dumps(made, allow_nan=False)
+
+
+class AskedInVain:
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"no {name}")
+
+
+class WithoutClass:
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise RuntimeError("no class")
+
+
+class LikeNumpy:
+    shape = ()
+
+    def item(self) -> Any:
+        raise RuntimeError("no item")
+
+
+class UnwillingInt(int):
+    def __int__(self) -> int:
+        raise RuntimeError("no int")
+
+
+@dataclass
+class Point:
+    x: int
+
+
+def released() -> memoryview:
+    view = memoryview(b"gone")
+    view.release()
+    return view
+
+
+# Made within the test: pytest itself cannot show some of them.
+ODD: dict[str, Callable[[], Any]] = {
+    "asked in vain": AskedInVain,
+    "without a class": WithoutClass,
+    "like numpy": LikeNumpy,
+    "an unwilling int": lambda: UnwillingInt(3),
+    "a released view": released,
+    "a dataclass": lambda: Point(1),
+    "an odd key": lambda: {AskedInVain(): 1},
+    "a key of 6000 digits": lambda: {10**6000: 1},
+    "keys that are no text": lambda: {frozenset({1}): Point},
+    "something odd inside": lambda: [{"deep": AskedInVain()}],
+    "many keys": lambda: {number: number for number in range(100_000)},
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_object_is_too_odd_for_create(name: str) -> None:
+    json.dumps(VerificationResult.create(ODD[name](), True).diff, allow_nan=False)
 
 
 @pytest.mark.parametrize("diff", [math.nan, [math.inf], b"\xff", {1, 2}, {1: {2: b"x"}}, object(), Opaque(1)])

@@ -12,6 +12,7 @@ from slop_code.cli.case_json import as_array, brief_entry, full_entry
 from slop_code.cli.choices import (
     UsageError,
     check_entry_file,
+    check_groups,
     checkpoint_of,
     environment_of,
     problem_folder,
@@ -110,6 +111,7 @@ def load(asked: Asked, environment: EnvironmentSpec | None = None) -> Loaded:
 
     problem = ProblemConfig.from_yaml(problem_folder(asked.problem_path, asked.problem))
     checkpoint = checkpoint_of(problem, asked.checkpoint)
+    check_groups("--exclusive", asked.options.exclusive, [checkpoint])
     return Loaded(asked, snapshot_folder(asked.snapshot), problem, checkpoint, environment)
 
 
@@ -157,11 +159,13 @@ def _check_places(asked: Asked) -> None:
 def wanted_selection(asked: Asked, loaded: Loaded) -> Selection | int:
     """The cases to run, or the exit code where there is nothing to run and that has been said."""
     groups = loaded.checkpoint.groups
-    for glob in asked.selection.groups:
-        if not any(Selection(groups=(glob,)).has_group(name) for name in groups):
-            known = f"{loaded.checkpoint.name} has the groups {', '.join(groups) or 'none'}"
-            note(f'nothing matches --group "{glob}"{did_you_mean(glob, groups)}; {known}')
-    if groups and not any(asked.selection.has_group(name) for name in groups):
+    unknown = [
+        glob for glob in asked.selection.groups if not any(Selection(groups=(glob,)).has_group(name) for name in groups)
+    ]
+    for glob in unknown:
+        known = f"{loaded.checkpoint.name} has the groups {', '.join(groups) or 'none'}"
+        note(f'nothing matches --group "{glob}"{did_you_mean(glob, groups)}; {known}')
+    if groups and unknown:
         return NOTHING
     if not asked.rerun_failed:
         return asked.selection
@@ -169,10 +173,14 @@ def wanted_selection(asked: Asked, loaded: Loaded) -> Selection | int:
     if failed is None:
         note("nothing is known of an earlier run of this submission at this checkpoint; run it without --rerun-failed")
         return NOTHING
-    if not failed:
-        note("nothing failed the last time")
+    wanted = asked.selection
+    chosen = frozenset(
+        (group, case) for group, case in failed if wanted.has_group(group) and wanted.has_case(group, case)
+    )
+    if not chosen:
+        note("nothing of that failed the last time" if failed else "nothing failed the last time")
         return 0
-    return replace(asked.selection, only=failed)
+    return replace(wanted, only=chosen)
 
 
 def report(asked: Asked, loaded: Loaded, finished: Finished, entries: list[dict[str, Any]] | None = None) -> int:
@@ -187,6 +195,7 @@ def report(asked: Asked, loaded: Loaded, finished: Finished, entries: list[dict[
             emit(as_array([]))
         say_what_there_is(loaded, finished.selection)
         return NOTHING
+    _say_unmatched(finished)
     rerun = asked.command()
     if asked.table:
         paint = Paint(wants_colour(sys.stdout))
@@ -195,7 +204,7 @@ def report(asked: Asked, loaded: Loaded, finished: Finished, entries: list[dict[
     else:
         entry = full_entry if asked.full else brief_entry
         emit(as_array(map(entry, results.reports) if entries is None else entries))
-    if asked.quiet:
+    if asked.quiet and not asked.table:
         for case in results.reports:
             if case.error:
                 note(f"error: {case.group}/{case.id}: {case.error}")
@@ -205,6 +214,16 @@ def report(asked: Asked, loaded: Loaded, finished: Finished, entries: list[dict[
     if kept is not None and not asked.quiet and any(case.outcome != "passed" for case in results.reports):
         note(f"the files that they left are in {kept}")
     return exit_code(finished)
+
+
+def _say_unmatched(finished: Finished) -> None:
+    """Name the globs of cases that matched nothing beside others that did."""
+    globs, results = finished.selection.cases, finished.results
+    if len(globs) < 2 or not results.complete or finished.selection.only is not None:
+        return
+    for glob in globs:
+        if not any(Selection(cases=(glob,)).has_case(case.group, case.id) for case in results.reports):
+            note(f'nothing matches --case "{glob}"')
 
 
 def exit_code(finished: Finished) -> int:

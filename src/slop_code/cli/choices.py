@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +28,16 @@ def problem_folder(problem_path: Path, wanted: str) -> Path:
         return named
     if Path(wanted).exists():
         return Path(wanted)
+    if not problem_path.is_dir():
+        raise no_problems(problem_path, f'no problem "{wanted}": ')
     known = sorted(file.parent.name for file in problem_path.glob("*/config.yaml"))
     raise UsageError(f'no problem "{wanted}"{did_you_mean(wanted, known)}: {problem_path} has {listed(known)}')
+
+
+def no_problems(problem_path: Path, start: str = "") -> UsageError:
+    """What to tell somebody who stands where there are no problems."""
+    way_out = 'say where they are with "slop-code -p DIR …", or begin one with "slop-code problems new NAME"'
+    return UsageError(f"{start}{shown_path(problem_path)}: no such folder of problems; {way_out}")
 
 
 def checkpoint_of(problem: ProblemConfig, wanted: str) -> CheckpointConfig:
@@ -40,6 +50,17 @@ def checkpoint_of(problem: ProblemConfig, wanted: str) -> CheckpointConfig:
         names = listed(checkpoint.name for checkpoint in checkpoints)
         raise UsageError(f'problem "{problem.name}" has no checkpoint {number}: it has {len(checkpoints)} ({names})')
     return checkpoints[number - 1]
+
+
+def check_groups(option: str, globs: Iterable[str], checkpoints: Iterable[CheckpointConfig]) -> None:
+    """Raise `UsageError` for a glob that matches no group of any of these checkpoints."""
+    asked = list(checkpoints)
+    groups = list(dict.fromkeys(name for checkpoint in asked for name in checkpoint.groups))
+    for glob in globs:
+        if not any(fnmatchcase(name, glob) for name in groups):
+            where = f"{asked[0].name} has" if len(asked) == 1 else "there are"
+            known = f"{where} the groups {', '.join(groups) or 'none'}"
+            raise UsageError(f'nothing matches {option} "{glob}"{did_you_mean(glob, groups)}; {known}')
 
 
 def environment_of(wanted: str | None) -> EnvironmentSpec:
@@ -58,6 +79,9 @@ def environment_of(wanted: str | None) -> EnvironmentSpec:
 
 def snapshot_folder(wanted: Path) -> Path:
     """The folder of a submission."""
+    if wanted.is_file():
+        where = f"give the folder that it lies in, {shown_path(wanted.parent)}"
+        raise UsageError(f"{shown_path(wanted)}: is a file, and a submission is a folder: {where}")
     if not wanted.is_dir():
         near = [entry.name for entry in wanted.parent.iterdir()] if wanted.parent.is_dir() else []
         raise UsageError(f"{shown_path(wanted)}: no such folder{did_you_mean(wanted.name, near)}")

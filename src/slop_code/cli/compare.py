@@ -53,7 +53,8 @@ def compare(
     alone, a problem's folder in a run: the first checkpoint at which each case broke, and the files that changed there;
     the checkpoints are in the order of the problem's configuration where --problem-path finds it, else by name.
 
-    Exits with 0 if nothing got worse, 1 if a case ended worse, with a lower score, or broke, and 2 for bad usage.
+    Exits with 0 if nothing got worse, 1 if a case ended worse, with a lower score, or broke, and 2 for bad usage, which
+    results without a checkpoint in common are, too.
     """
     from slop_code.runs.result_folders import result_folders
 
@@ -64,13 +65,14 @@ def compare(
     from slop_code.runs.comparison import compare_results
 
     comparison = compare_results(result_folders(before), result_folders(after))
-    if not any(change.before and change.after for change in comparison.checkpoints):
+    in_common = any(change.before and change.after for change in comparison.checkpoints)
+    if not in_common:
         note(
             f"{shown_path(before)} and {shown_path(after)} have no checkpoint in common; to follow cases from "
             "checkpoint to checkpoint, name the folder that these are in, alone"
         )
     emit(_shown_comparison(comparison, output_format))
-    raise typer.Exit(1 if comparison.has_worse else 0)
+    raise typer.Exit(1 if comparison.has_worse else 0 if in_common else 2)
 
 
 def _follow(folder: Path, results: Sequence[ResultFolder], problem_path: Path) -> list[Breakage]:

@@ -38,7 +38,10 @@ def explain(report: VerifierReport, width: int) -> list[str]:
     if not lines and not report.did_pass():
         lines.append("nothing was verified")
     lines += [one_line(f"warning: {text}", width) for text in report.warnings[:3]]
-    return lines + _stderr_lines(report, width, shown={result.attribute for result in wrong[:shown]})
+    if any(result.attribute == "stderr" for result in wrong[:shown]):
+        return lines
+    # That a program did not start is often said on stderr, too.
+    return lines + _stderr_lines(report, width, told={str(result.diff) for result in wrong[:shown]})
 
 
 def first_difference(report: VerifierReport, width: int = 200) -> str:
@@ -139,14 +142,16 @@ def _value(value: Any) -> str:
         return repr(value)
 
 
-def _stderr_lines(report: VerifierReport, width: int, shown: set[str]) -> list[str]:
+def _stderr_lines(report: VerifierReport, width: int, told: set[str]) -> list[str]:
     result = report.results.get("stderr")
-    text = result.actual if result is not None and "stderr" not in shown else None
+    text = result.actual if result is not None else None
     if isinstance(text, bytes):
         text = text[-_LOOKED_AT:].decode("utf-8", "replace")
     if not isinstance(text, str) or not text.strip():
         return []
-    lines = text[-_LOOKED_AT:].rstrip("\n").split("\n")
+    lines = [line for line in text[-_LOOKED_AT:].rstrip("\n").split("\n") if line not in told]
+    if not lines:
+        return []
     mark = ["  …"] if len(lines) > STDERR_LINES or len(text) > _LOOKED_AT else []
     return ["stderr:", *mark, *(f"  {one_line(line, width - 2)}" for line in lines[-STDERR_LINES:])]
 

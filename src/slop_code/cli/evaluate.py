@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slop_code.cli import options
-from slop_code.cli.choices import UsageError, checkpoint_of, environment_of, problem_folder, snapshot_folder
+from slop_code.cli.choices import (
+    UsageError,
+    check_groups,
+    checkpoint_of,
+    environment_of,
+    problem_folder,
+    snapshot_folder,
+)
 from slop_code.cli.console import note
 from slop_code.evaluation.scores import PassPolicy
 from slop_code.paths import shown_path
@@ -82,6 +89,7 @@ def eval_snapshot(
     folder = snapshot_folder(directory)
     config = ProblemConfig.from_yaml(problem_folder(context.obj.problem_path, problem))
     chosen = checkpoint_of(config, checkpoint)
+    check_groups("--group", group or (), [chosen])
     results = output or Path(os.path.abspath(folder)).parent  # noqa: PTH100  # next to a link, not to what it means
     target = Target(Snapshot(folder, config.name, chosen.name, folder, results), config, chosen, package_key(config))
     asked = Asked(
@@ -227,6 +235,8 @@ def _evaluate(targets: Sequence[Target], asked: Asked, *, record: Record | None 
 
     for target in targets:
         _keep_apart(target)
+    if targets:
+        check_groups("--exclusive", asked.options.exclusive, [target.checkpoint for target in targets])
     evaluation = Evaluation(
         targets,
         asked,

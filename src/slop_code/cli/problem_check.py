@@ -11,6 +11,7 @@ from slop_code.cli.console import emit, harmless, is_terminal, note, table
 if TYPE_CHECKING:
     from slop_code.evaluation.check import CheckedPackage
     from slop_code.evaluation.config import ProblemConfig
+    from slop_code.evaluation.verifiers.models import VerifierReport
     from slop_code.execution import EnvironmentSpec
     from slop_code.runs.package_check import Trial
 
@@ -33,6 +34,8 @@ def check_and_report(name: str, folder: Path, environment: EnvironmentSpec | Non
     for trial in trials or ():
         if trial.verdict != "as it should":
             note(f"{_HEADS[trial.verdict]}: {trial.name}: {trial.said}")
+            if trial.first is not None:
+                _show_first(trial.first)
     ran = "" if environment is None else _summary_of_run(trials)
     note(f"{name}: {_summary(checked)}{ran}")
     return 2 if checked.findings.errors else _exit_code(trials)
@@ -45,14 +48,21 @@ def counted(number: int, noun: str) -> str:
 
 def _run_solutions(problem: ProblemConfig, checked: CheckedPackage, environment: EnvironmentSpec) -> list[Trial]:
     from slop_code.cli.progress import make_progress
+    from slop_code.evaluation.check_logging import found_before
     from slop_code.runs.package_check import find_solutions, try_solutions, without_reference
 
-    for checkpoint in without_reference(problem):
-        message = f'checkpoint "{checkpoint.name}" has no reference solution'
-        checked.findings.warning(message, path=checkpoint.path / "solution")
+    missing = without_reference(problem)
+    if missing and len(missing) == len(problem.checkpoints):
+        message = "there is no reference solution at all, so nothing shows that the cases can be passed; put one here"
+        checked.findings.error(message, path=missing[0].path / "solution")
+    else:
+        for checkpoint in missing:
+            message = f'checkpoint "{checkpoint.name}" has no reference solution'
+            checked.findings.warning(message, path=checkpoint.path / "solution")
     solutions = find_solutions(problem)
     # Plain lines would name each case that a wrong solution fails, which is what it is there for.
-    with make_progress(quiet=not is_terminal(sys.stderr), total_runs=len(solutions)) as listener:
+    quiet = not is_terminal(sys.stderr)
+    with found_before(), make_progress(quiet=quiet, total_runs=len(solutions)) as listener:
         trials = list(try_solutions(problem, solutions, environment, listener))
     for trial in trials:
         if trial.may_be_no_program:
@@ -70,6 +80,16 @@ def _run_solutions(problem: ProblemConfig, checked: CheckedPackage, environment:
     if rows:
         emit(harmless("\n" + table(["solution", "should", "passed", "outcome"], rows)))
     return trials
+
+
+def _show_first(report: VerifierReport) -> None:
+    """Why a reference does not pass the first case that it does not pass."""
+    from slop_code.cli.differences import explain
+    from slop_code.cli.styling import terminal_width
+
+    note(f"  {report.group}/{report.id}:")
+    for line in explain(report, terminal_width() - 4):
+        note(f"    {line}")
 
 
 def _summary(checked: CheckedPackage) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slop_code.cli.choices import UsageError, checkpoint_of, environment_of, problem_folder
+from slop_code.cli.choices import UsageError, checkpoint_of, environment_of, no_problems, problem_folder
 from slop_code.cli.console import emit, harmless, note, table
 from slop_code.cli.problem_check import check_and_report, counted
 from slop_code.paths import shown_path
@@ -150,8 +150,8 @@ def check_problem(
 ) -> None:
     """Load a problem completely, configuration and every case, and say what is wrong or odd about it.
 
-    With --run, each checkpoint's solution/ has to pass every case, and each of its wrong_solutions/*/ has to fail one.
-    Without it, no submission is run.
+    With --run, each checkpoint's solution/ has to pass every case, and each of its wrong_solutions/*/ has to fail one;
+    a package in which no checkpoint has a solution/ is broken then. Without --run, no submission is run.
 
     \b
     Examples:
@@ -207,7 +207,7 @@ def make_registry(
 
 def _problem_folders(problem_path: Path) -> list[Path]:
     if not problem_path.is_dir():
-        raise UsageError(f"{shown_path(problem_path)}: no such folder of problems")
+        raise no_problems(problem_path)
     return sorted(file.parent for file in problem_path.glob("*/config.yaml"))
 
 

@@ -41,8 +41,8 @@ def _say(agreement: Agreement) -> None:
     for case in disagreeing:
         outcomes = [run["outcome"] for run in case.runs]
         counts = ", ".join(f"{word} {outcomes.count(word)}" for word in dict.fromkeys(outcomes))
-        note(f"does not agree with itself: {case.shown.group}/{case.shown.id} ({counts} of {agreement.times} times)")
+        note(f"does not agree with itself: {case.name} ({counts} of {agreement.times} times)")
     for case in agreement.varying():
-        note(f"judged alike, but not always the same: {case.shown.group}/{case.shown.id} ({', '.join(case.varies)})")
+        note(f"judged alike, but not always the same: {case.name} ({', '.join(case.varies)})")
     if not disagreeing:
         note(f"all cases agree with themselves in {agreement.times} runs")

@@ -11,7 +11,8 @@ import typer
 from slop_code.cli import options
 from slop_code.cli.choices import UsageError
 from slop_code.cli.console import emit
-from slop_code.cli.quick_imports import quick_imports
+from slop_code.evaluation.getting_ready import get_ready
+from slop_code.quick_imports import quick_imports
 
 app = typer.Typer(help="Tools for problem authors.", no_args_is_help=True)
 
@@ -40,7 +41,11 @@ def run_case(
         bool, typer.Option("--list", help="Run nothing; print what would run as [{id, group}, …].")
     ] = False,
     rerun_failed: Annotated[
-        bool, typer.Option("--rerun-failed", help="Only the cases that did not pass when they last ran.")
+        bool,
+        typer.Option(
+            "--rerun-failed",
+            help="Only the cases that did not pass when they last ran; if all did, say so and exit with 0.",
+        ),
     ] = False,
     repeat: Annotated[
         int,
@@ -89,8 +94,9 @@ def run_case(
     Exits with 0 if all passed, 1 if something failed or timed out, 2 for bad usage or nothing selected, 3 if
     something could not be judged, and 130 if it was interrupted; what had finished by then is printed.
     """
+    if not only_list:
+        get_ready()
     with quick_imports():
-        import slop_code.evaluation.config
         import slop_code.evaluation.runner  # noqa: F401  # for all models to be made in this block
         from slop_code.cli.case_json import as_array
         from slop_code.cli.case_runs import Asked, load, report, run_once, wanted_selection
@@ -130,7 +136,7 @@ def run_case(
     if only_list:
         from slop_code.cli.listing import show_cases
 
-        raise typer.Exit(show_cases(loaded, selection))
+        raise typer.Exit(show_cases(asked, loaded, selection))
     if repeat > 1:
         from slop_code.cli.repeating import run_repeatedly
 

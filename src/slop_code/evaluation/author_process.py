@@ -13,44 +13,34 @@ channel closed, removes what the evaluator left behind, and its children die wit
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import faulthandler
 import os
-import pickle
 import re
 import select
-import shutil
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from slop_code.errors import SlopCodeError
-from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.channel import Channel, ChannelClosed
-from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
-from slop_code.evaluation.desk import Bench, Desk, HandedOut, Handful
-from slop_code.evaluation.listening import Selection
-from slop_code.evaluation.loaders.initialization import initialize_loader
-from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError
-from slop_code.evaluation.verifiers import calling
-from slop_code.evaluation.verifiers.initialization import initialize_verifier
-from slop_code.evaluation.verifiers.models import VerifierError, VerifierReport
+from slop_code.evaluation.forking import fork_child, fork_on_demand
+from slop_code.evaluation.handing_out import SHOW_TRACE, Handful
+from slop_code.evaluation.loaders.loader_protocol import LoaderError
+from slop_code.evaluation.verifiers.errors import VerifierError
 from slop_code.paths import shown_path
+from slop_code.quick_imports import quick_imports
+
+if TYPE_CHECKING:
+    from slop_code.evaluation.adapters.running import Observation
+    from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
+    from slop_code.evaluation.listening import Selection
+    from slop_code.evaluation.verifiers.models import VerifierReport
 
 LOADER_PATIENCE_S = 300.0
 """How long a loader may take for its next case, and a script for its import."""
 _GRACE_S = 5.0
-_FAREWELL_S = 1.0
-_PR_SET_PDEATHSIG = 1
-_SHOW_TRACE = signal.SIGUSR2
-_CANNOT_BE_SENT = (pickle.PicklingError, TypeError, AttributeError, RecursionError, ValueError)
-_NAMES = ("id", "name", "group", "group_type", "checkpoint", "original_group", "original_checkpoint")
 
 
 class DeskError(SlopCodeError):
@@ -64,12 +54,25 @@ class DeskLostError(DeskError):
 class Nursery:
     """The evaluator's handle on its author processes. Make it before any thread; `close` it at the end."""
 
+    _ahead: ClassVar[Nursery | None] = None
+
+    @classmethod
+    def make_ahead(cls) -> None:
+        """Make the one that will be wanted soon, so that it gets ready while this process does other things."""
+        Nursery._ahead = Nursery()
+
+    @classmethod
+    def get(cls) -> Nursery:
+        """The one that was made ahead, if it was and nobody has it, or a new one."""
+        made, Nursery._ahead = Nursery._ahead, None
+        return made or Nursery()
+
     def __init__(self) -> None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
         ours, theirs = Channel.pair()
-        self._pid = _fork_child(lambda: _serve_nursery(theirs), [ours], dies_with_parent=False)
+        self._pid = fork_child(lambda: _serve_nursery(theirs), [ours], dies_with_parent=False)
         theirs.close_copy()
         self._channel = ours
         self._sending = threading.Lock()
@@ -171,13 +174,13 @@ class DeskHandle:
 
     def judge(self, position: int, observation: Observation, *, is_last: bool = True) -> VerifierReport:
         """The report on a case's result."""
-        patience = calling.TIME_LIMIT_S + _GRACE_S
+        patience = _verifier_patience()
         report: VerifierReport = self._ask("the verifier", patience, "judge", position, observation, is_last)
         return report
 
     def judge_some(self, results: Sequence[tuple[int, Observation]]) -> list[VerifierReport]:
         """The reports on the first of these results, as many as are soon had."""
-        patience = calling.TIME_LIMIT_S + _GRACE_S
+        patience = _verifier_patience()
         reports: list[VerifierReport] = self._ask("the verifier", patience, "judge_some", results)
         return reports
 
@@ -231,7 +234,7 @@ class DeskHandle:
         if self._process is None:
             return ""
         with contextlib.suppress(OSError):
-            signal.pidfd_send_signal(self._process, _SHOW_TRACE)
+            signal.pidfd_send_signal(self._process, SHOW_TRACE)
         text = b""
         while select.select([self._trace], [], [], 0.3)[0]:
             part = os.read(self._trace, 1 << 16)
@@ -250,25 +253,10 @@ class DeskHandle:
                 os.killpg(self._pid, signal.SIGKILL)
 
 
-def _fork_child(serve: Callable[[], NoReturn], others: list[Channel], *, dies_with_parent: bool = True) -> int:
-    """Fork a process that serves, without what belongs to its parent."""
-    parent = os.getpid()
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        if dies_with_parent:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != parent:
-                os._exit(1)
-        for channel in others:
-            channel.close_copy()
-        serve()
-    except BaseException as error:  # noqa: BLE001  # nothing may run on in what is a copy of the evaluator
-        with contextlib.suppress(Exception):
-            os.write(2, f"slop-code: an author process failed: {type(error).__name__}: {error}\n".encode())
-    finally:
-        os._exit(1)
+def _verifier_patience() -> float:
+    from slop_code.evaluation.verifiers import calling
+
+    return calling.TIME_LIMIT_S + _GRACE_S
 
 
 def _serve_nursery(channel: Channel) -> NoReturn:
@@ -276,122 +264,16 @@ def _serve_nursery(channel: Channel) -> NoReturn:
     # Ctrl-C reaches every process of the terminal, and it is the evaluator that decides what then happens.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # What authors' code, or a process that it starts, writes to descriptor 1 is for people.
+    # What authors' code, or a process that it starts, writes to descriptor 1 is for people; so is what a thread that it
+    # left prints between two calls, wherever the evaluator's own stdout may lead.
     with contextlib.suppress(OSError):
         os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    # Here and not at the top: the evaluator itself has no use for it, and need not wait for it.
+    with quick_imports():
+        from slop_code.evaluation import author_side
 
     def serve_bench(message: Any, descriptors: list[int]) -> NoReturn:
-        _serve_bench(Channel.from_descriptor(descriptors[0]), *message)
+        author_side.serve_bench(Channel.from_descriptor(descriptors[0]), *message)
 
-    _fork_on_demand(channel, serve_bench)
-
-
-def _serve_bench(
-    channel: Channel, problem: ProblemConfig, checkpoint: CheckpointConfig, selection: Selection
-) -> NoReturn:
-    loader: GroupLoader | LoaderError
-    try:
-        verifier = initialize_verifier(problem, checkpoint)
-    except VerifierError as error:
-        channel.send(str(error))
-        os._exit(0)
-    try:
-        loader = initialize_loader(problem, checkpoint)
-    except LoaderError as error:
-        loader = error
-    bench = Bench(problem, checkpoint, selection, loader, verifier)
-    channel.send(None)
-
-    def serve_desk(group: GroupConfig, descriptors: list[int]) -> NoReturn:
-        _serve_desk(Channel.from_descriptor(descriptors[0]), descriptors[1], bench, group)
-
-    _fork_on_demand(channel, serve_desk)
-
-
-def _fork_on_demand(channel: Channel, serve: Callable[[Any, list[int]], NoReturn]) -> NoReturn:
-    """For every message fork a child that serves it, until the other side is gone; then end them all."""
-    children: set[int] = set()
-    folders: list[Path] = []
-    while True:
-        try:
-            message, descriptors = channel.receive_with_descriptors()
-        except ChannelClosed:
-            break
-        if isinstance(message, Path):
-            folders.append(message)
-            continue
-        children.add(_fork_child(partial(serve, message, descriptors), [channel]))
-        for descriptor in descriptors:
-            os.close(descriptor)
-        _reap(children)
-    deadline = time.monotonic() + _FAREWELL_S
-    while children and time.monotonic() < deadline:
-        _reap(children)
-        time.sleep(0.002)
-    for pid in children:
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)
-
-
-def _reap(children: set[int]) -> None:
-    for pid in list(children):
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            children.discard(pid)
-
-
-def _serve_desk(channel: Channel, trace: int, bench: Bench, group: GroupConfig) -> NoReturn:
-    os.setpgid(0, 0)
-    # Outside the terminal's foreground, reading from it fails instead of stopping the process.
-    signal.signal(signal.SIGTTIN, signal.SIG_IGN)
-    faulthandler.register(_SHOW_TRACE, file=trace, all_threads=True)
-    channel.send(("ok", os.getpid()))
-    desk: Desk | None = None
-
-    def make() -> tuple[bool, bool]:
-        nonlocal desk
-        desk = Desk(bench, group)
-        return desk.independent, desk.keeps_store
-
-    _reply(channel, make)
-    while desk is not None:
-        try:
-            name, *arguments = channel.receive()
-        except ChannelClosed:
-            break
-        _reply(channel, partial(getattr(desk, name), *arguments))
-    # Whatever the author's code has left running ends here, this process included.
-    os.killpg(0, signal.SIGKILL)
-    os._exit(0)
-
-
-def _reply(channel: Channel, function: Callable[[], Any]) -> None:
-    try:
-        answer = ("ok", function())
-    except LoaderError as error:
-        answer = ("loader error", str(error))
-    except BaseException as error:  # noqa: BLE001  # whatever it is, it costs this question and not the others
-        answer = ("failed", f"slop-code itself failed on this case: {type(error).__name__}: {error}")
-    try:
-        channel.send(answer)
-    except ChannelClosed:
-        pass
-    except _CANNOT_BE_SENT as error:
-        if isinstance(answer[1], Handful):
-            channel.send(("ok", replace(answer[1], cases=tuple(map(_sendable, answer[1].cases)))))
-        else:
-            channel.send(("failed", f"a value of the report cannot leave the verifier's process: {error}"))
-
-
-def _sendable(handed: HandedOut) -> HandedOut:
-    """The case, or one in its place that says why it cannot be sent."""
-    try:
-        pickle.dumps(handed)
-    except _CANNOT_BE_SENT as error:
-        named = {name: getattr(handed.case, name) for name in _NAMES}
-        trouble = f"the case cannot be put to a submission: it has a value that is no plain data ({error})"
-        return replace(handed, case=type(handed.case).model_construct(**named), trouble=trouble)
-    return handed
+    fork_on_demand(channel, serve_bench)

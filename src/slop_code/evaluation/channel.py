@@ -9,7 +9,9 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-_HEAD = struct.Struct(">Q")
+# What begins every message: code of authors that writes to a descriptor which is not its own does not.
+_MARK = b"slop"
+_HEAD = struct.Struct(">4sQ")
 
 
 class ChannelClosed(Exception):  # noqa: N818  # it is the other side's end, not a mistake
@@ -43,7 +45,7 @@ class Channel:
             ChannelClosed: nobody is there.
         """
         body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-        head = _HEAD.pack(len(body))
+        head = _HEAD.pack(_MARK, len(body))
         try:
             if descriptors:
                 socket.send_fds(self._connection, [head], list(descriptors))
@@ -61,7 +63,7 @@ class Channel:
 
         Raises:
             TimeoutError: none began to arrive in time.
-            ChannelClosed: nobody is there any more.
+            ChannelClosed: nobody is there any more, or somebody else writes there.
         """
         return self.receive_with_descriptors(patience_s)[0]
 
@@ -73,8 +75,11 @@ class Channel:
             head += self._exactly(_HEAD.size - len(head)) if head else b""
             if not head:
                 raise ChannelClosed
+            mark, size = _HEAD.unpack(head)
+            if mark != _MARK:
+                raise ChannelClosed
             self._connection.settimeout(None)
-            return pickle.loads(self._exactly(_HEAD.unpack(head)[0])), descriptors  # noqa: S301  # our own process
+            return pickle.loads(self._exactly(size)), descriptors  # noqa: S301  # our own process
         except TimeoutError:
             raise
         except OSError as error:

@@ -31,6 +31,8 @@ class CheckedPackage:
     findings: Findings = field(default_factory=Findings)
     counts: list[CaseCount] = field(default_factory=list)
     problem: ProblemConfig | None = None
+    broken: set[tuple[str, str]] = field(default_factory=set)
+    """Checkpoint and group of cases that could not be loaded."""
 
 
 def check_package(folder: Path) -> CheckedPackage:
@@ -111,9 +113,13 @@ class _CheckpointCheck:
         self, group: GroupConfig, trouble: LoaderError | None, seen: dict[str, int], complete: bool
     ) -> None:
         where = f'checkpoint "{self.checkpoint.name}", group "{group.name}"'
+        origin = (group.original_checkpoint or self.checkpoint.name, group.get_real_name())
         if trouble is not None and complete:
-            if not any(str(trouble) in finding.message for finding in self.findings.errors):
+            # A regression group has the trouble of its original, which has been told.
+            told = any(str(trouble) in finding.message for finding in self.findings.errors)
+            if not told and origin not in self.checked.broken:
                 self.findings.add(Finding("error", f"{where}: {trouble}", ""))
+            self.checked.broken.add(origin)
         elif trouble is not None:
             stop = f"{where}: without results, the loader stops after {sum(seen.values())}"
             self.findings.add(Finding("warning", f"{stop}: {trouble}", ""))

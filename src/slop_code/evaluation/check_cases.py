@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from slop_code.evaluation.adapters.api import APICase, APIResult
@@ -49,12 +50,12 @@ class CaseChecker:
     def _check(self, case: BaseCase, expected: CaseResult, spot: Spot) -> None:
         report_unknown_assets(self.problem, _texts(case), spot, self.findings)
         inputs = check_inputs(case, spot, self.findings)
-        self._check_arguments(case, spot, list(inputs))
+        self._check_arguments(case, expected, spot, list(inputs))
         self._check_expected(case, expected, spot)
         if self.verifier is not None:
             check_given_away(case, expected, inputs, self.verifier, spot, self.findings)
 
-    def _check_arguments(self, case: BaseCase, spot: Spot, inputs: list[str]) -> None:
+    def _check_arguments(self, case: BaseCase, expected: CaseResult, spot: Spot, inputs: list[str]) -> None:
         if isinstance(case, APICase):
             try:
                 case.get_query_params()
@@ -65,11 +66,26 @@ class CaseChecker:
         # A script's text and its list of one cannot be told apart, nor can a default's; in a file they can.
         one_line = isinstance(written, str) or (written is None and len(case.arguments) == 1)
         way_out = "write it in argv, which is quoted" if spot.document is not None else "quote it with shlex.quote"
-        around = Surroundings(variables=self.checkpoint.env, files=inputs)
+        around = self._surroundings(case, expected, inputs)
         for misread in misread_arguments(case.arguments, around, one_line=one_line):
             below = (misread.index,) if isinstance(written, list) else ()
             message = f"{misread.message}; if that is not meant, {way_out}"
             spot.report("warning", message, self.findings, "arguments", *below)
+
+    def _surroundings(self, case: BaseCase, expected: CaseResult, inputs: list[str]) -> Surroundings:
+        group = self.checkpoint.groups.get(case.group)
+        tracked = [*self.problem.adapter.tracked_files, *case.tracked_files, *expected.files_by_name()]
+        globs = [entry.removeprefix("./") for entry in tracked]
+        # In a group that is not isolated, cases find what others left.
+        alone = group is not None and group.isolated
+        return Surroundings(
+            variables=self.checkpoint.env,
+            files=inputs,
+            is_complete=alone,
+            looks_at=lambda name: (
+                not alone or any(fnmatchcase(name, glob) or name.startswith(f"{glob.rstrip('/')}/") for glob in globs)
+            ),
+        )
 
     def _check_expected(self, case: BaseCase, expected: CaseResult, spot: Spot) -> None:
         if isinstance(self.verifier, ReadyVerifier):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 QUOTED = "\x01"
 """Stands for a character that means itself."""
+QUOTED_DOLLAR = "\x02"
+"""Stands for a dollar sign in double quotes, where it still means a variable."""
 
 # Before a backslash's way out: blanks, quotes, and what the shell would otherwise interpret.
 _WORTH_ESCAPING = frozenset(" \t\n\\'\"$`*?[]{}()<>|&;#~!=")
@@ -44,6 +46,8 @@ def read_quotes(texts: Sequence[str]) -> Reading:
                 width = 2 if sign == "\\" and opened.sign == '"' and position + 1 < len(text) else 1
                 if width == 2 or sign not in _LIVE_IN_DOUBLE_QUOTES or opened.sign == "'":
                     bare[position : position + width] = QUOTED * width
+                elif sign == "$":
+                    bare[position] = QUOTED_DOLLAR
                 if sign == opened.sign:
                     _note_odd_end(opened, index, position, texts, reading)
                     opened = None
@@ -57,6 +61,11 @@ def read_quotes(texts: Sequence[str]) -> Reading:
                 following = text[position + 1 : position + 2]
                 if following and following not in _WORTH_ESCAPING:
                     message = f'the shell makes "{following}" of "\\{following}"'
+                    reading.troubles.append(QuoteTrouble(index, message))
+                elif not following and index + 1 < len(texts):
+                    message = (
+                        f"its backslash quotes the blank behind it, so that argument {index + 2} becomes a part of it"
+                    )
                     reading.troubles.append(QuoteTrouble(index, message))
                 bare[position : position + width] = QUOTED * width
             else:

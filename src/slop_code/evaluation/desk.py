@@ -18,34 +18,14 @@ from slop_code.evaluation.adapters.cli import CLICase
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
-from slop_code.evaluation.judging import judge, update_store
+from slop_code.evaluation.handing_out import HandedOut, Handful
+from slop_code.evaluation.judging import judge
 from slop_code.evaluation.listening import Selection
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError, NoOpStore
 from slop_code.evaluation.verifiers.models import VerifierReport
 
 _SHORT_WHILE_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class HandedOut:
-    """A case to run. Its tracked files include those that are expected. `wanted` is false for one that only has to
-    run for the state that it leaves."""
-
-    position: int
-    case: BaseCase
-    wanted: bool
-    trouble: str = ""
-    """Why it cannot be put to a submission, if that is known already."""
-
-
-@dataclass(frozen=True, slots=True)
-class Handful:
-    """The next cases of a group; after the last one, why there are no more: an error, or None if all is well."""
-
-    cases: tuple[HandedOut, ...]
-    complete: bool
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +88,10 @@ class Desk:
         """Verify the result of a case, then show it to the store. If it is not the last result, the case stays out."""
         bench = self._bench
         case, expected = self._out[position]
-        report = judge(case, expected, observation, bench.verifier, bench.problem)
         if is_last:
             del self._out[position]
-            report = update_store(report, self._store, case, observation, expected, bench.problem, bench.checkpoint)
-        return report
+        store = self._store if is_last else None
+        return judge(case, expected, observation, bench.verifier, bench.problem, bench.checkpoint, store)
 
     def judge_some(self, results: Sequence[tuple[int, Observation]]) -> list[VerifierReport]:
         """Judge these results, in order, as far as a short while goes; the first one in any case."""

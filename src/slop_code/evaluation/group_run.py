@@ -17,8 +17,8 @@ from slop_code.evaluation.adapters.models import CaseResult
 from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.author_process import BenchHandle, DeskError, DeskLostError
 from slop_code.evaluation.config.models import GroupConfig
-from slop_code.evaluation.desk import HandedOut, Handful
-from slop_code.evaluation.judging import error_report, lost_group
+from slop_code.evaluation.error_reports import error_report, lost_group
+from slop_code.evaluation.handing_out import HandedOut, Handful
 from slop_code.evaluation.lanes import Lane, Lanes
 from slop_code.evaluation.listening import RunOptions
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
@@ -95,6 +95,8 @@ class GroupRun:
         self._again: dict[int, str] = {}
         self._judged: dict[int, VerifierReport] = {}
         self._known = 0
+        self._folders: dict[int, str] = {}
+        self._taken: set[str] = set()
 
     def wake(self) -> None:
         """Have it look whether it should stop."""
@@ -126,6 +128,8 @@ class GroupRun:
         """The next cases of the loader."""
         with self.around.pool.beside(self.ticket):
             handful = self.desk.take(count)
+        if self.around.options.keep_workspaces is not None:
+            self._name_folders(handful.cases)
         self._known += sum(handed.wanted for handed in handful.cases)
         self.around.counted(self.group, self._known, handful.complete)
         return handful
@@ -201,7 +205,7 @@ class GroupRun:
     def report(self, report: VerifierReport, arrival: Arrived, key: str) -> None:
         """A case is through; `key` is what its observation depended on besides the place."""
         if report.outcome == "passed" and self.around.options.keep_workspaces is not None:
-            kept = self._kept(report.id)
+            kept = self._kept(arrival.handed)
             shutil.rmtree(kept, ignore_errors=True)
             with contextlib.suppress(OSError):
                 kept.parent.rmdir()  # stays where something else is in it
@@ -214,7 +218,7 @@ class GroupRun:
 
     def _keep_workspace(self, lane: Lane, handed: HandedOut, seen: Observation) -> Observation:
         if self.around.options.keep_workspaces is not None and handed.wanted:
-            place = self._kept(handed.case.id)
+            place = self._kept(handed)
             try:
                 shutil.rmtree(place, ignore_errors=True)
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -223,9 +227,22 @@ class GroupRun:
                 return replace(seen, warnings=(*seen.warnings, f"the workspace could not be kept: {error}"))
         return seen
 
-    def _kept(self, case_id: str) -> Path:
+    def _kept(self, handed: HandedOut) -> Path:
         folder = self.around.options.keep_workspaces or Path()
-        return folder / _file_name(self.group.name) / _file_name(case_id)
+        return folder / _file_name(self.group.name) / self._folders[handed.position]
+
+    def _name_folders(self, cases: Sequence[HandedOut]) -> None:
+        """Give each case a folder of its own, in the loader's order, also where ids or their file names are equal."""
+        for handed in cases:
+            if handed.position in self._folders:  # the group begins again
+                continue
+            plain = name = _file_name(handed.case.id)
+            number = 1
+            while name in self._taken:
+                number += 1
+                name = f"{plain} ({number})"
+            self._taken.add(name)
+            self._folders[handed.position] = name
 
 
 class AuthorDesk:

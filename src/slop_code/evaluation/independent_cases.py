@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import replace
 from itertools import islice, takewhile
 
-from slop_code.evaluation.desk import HandedOut
 from slop_code.evaluation.group_run import Arrived, GroupRun
+from slop_code.evaluation.handing_out import HandedOut
 from slop_code.evaluation.observation_keys import case_key
 from slop_code.evaluation.scheduler import Ticket
 from slop_code.execution.errors import ExecutionError
@@ -15,7 +15,7 @@ from slop_code.execution.errors import ExecutionError
 WINDOW = 256
 """How many cases of a group may be out or waiting to be judged."""
 HELD_BYTES = 64 << 20
-"""How much of results may wait to be judged before no more cases are sent out."""
+"""How much of results may wait to be judged before no other case is run than the one whose turn it is."""
 _HANDFUL = 16
 
 
@@ -38,6 +38,7 @@ class _Crowd:
         self._turns: deque[int] = deque()
         self._back: dict[int, Arrived] = {}
         self._keys: dict[int, str] = {}
+        self._postponed: deque[HandedOut] = deque()
         self._held = 0
         self._exhausted = False
         self._trouble: str | None = None
@@ -46,6 +47,7 @@ class _Crowd:
         while not self._run.stops:
             if self._has_room():
                 self._send_handful()
+            self._resume()
             self._collect()
             if self._run.stops:
                 # What comes back from a run that is being stopped is no finding.
@@ -64,6 +66,19 @@ class _Crowd:
     def _has_room(self) -> bool:
         """Whether more may be sent out: results that wait for their turn must not pile up."""
         return not self._exhausted and len(self._turns) < WINDOW and self._held < HELD_BYTES
+
+    def _must_wait(self, handed: HandedOut) -> bool:
+        """Whether a case may not run now, because too much waits for those before it."""
+        return self._held >= HELD_BYTES and handed.position != self._turns[0]
+
+    def _resume(self) -> None:
+        """Send out again what had to wait and need not any more."""
+        for _ in range(len(self._postponed)):
+            handed = self._postponed.popleft()
+            if self._must_wait(handed):
+                self._postponed.append(handed)
+            else:
+                self._send_out(handed)
 
     def _send_handful(self) -> None:
         handful = self._run.take(_HANDFUL)
@@ -120,6 +135,10 @@ class _Crowd:
         own = pool.ticket(alone=True) if alone and self._ticket is None else None
 
         def work() -> None:
+            if own is None and not run.stops and self._must_wait(handed):
+                self._postponed.append(handed)
+                run.wake()
+                return
             try:
                 arrival = self._anywhere(handed)
             finally:

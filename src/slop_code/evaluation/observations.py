@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from slop_code.evaluation.adapters.api import APIResult
 from slop_code.evaluation.adapters.cli import CLIResult
-from slop_code.evaluation.adapters.models import CaseResult
+from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.masking import masked
 from slop_code.evaluation.verifiers.json_text import from_json_text, spelled_out, to_json_text
@@ -27,6 +27,11 @@ INLINE = 16_384
 LIMIT = 32 << 20
 """Characters of JSON text that are kept of a case; of one that gave more, the largest parts are left out."""
 _LARGE = ("output", "stderr", "files", "binary_response_base64")
+_EXACT = "$exact"
+"""In `result`, by column: texts with lone surrogates, which a column of text cannot hold and spells out."""
+_KILLED = (-9, 128 + 9)
+_ENDED = "the program was ended: "
+"""How the warning begins with which an adapter says that a program met a limit."""
 _KINDS: dict[str, type[CaseResult]] = {"cli": CLIResult, "api": APIResult}
 
 
@@ -48,10 +53,24 @@ class Kept:
     observation: Observation
     whole: bool
 
+    def seen_as(self, case: BaseCase) -> Observation:
+        """The observation as one of `case`, which asks the same and may have another name."""
+        names = {"id": case.id, "group": case.group, "group_type": case.group_type}
+        return replace(self.observation, result=self.observation.result.model_copy(update=names))
+
 
 def is_clean(observation: Observation) -> bool:
-    """Whether the same may be expected if the case were run again."""
-    return not observation.result.timed_out and not observation.result.adapter_error
+    """Whether the same may be expected if the case were run again.
+
+    Not of what ran out of time, on a clock or on another limit that is looked at now and then, of what somebody killed
+    (this machine does, when it runs out of memory), or of a server that was not ready or went away.
+    """
+    result = observation.result
+    if result.timed_out or result.adapter_error or result.status_code in _KILLED:
+        return False
+    if isinstance(result, APIResult) and result.status_code < 0:
+        return False
+    return not any(warning.startswith(_ENDED) for warning in observation.warnings)
 
 
 def to_row(
@@ -62,6 +81,7 @@ def to_row(
     values = {name: getattr(result, name) for name in type(result).model_fields}
     given = {"output": values["output"], "stderr": values["stderr"]}
     given["binary_response_base64"] = values.get("binary_response_base64")
+    given = {name: value for name, value in given.items() if value is not None}
     given |= {f"files-{name}": content for name, content in result.files_by_name().items()}
     small = {name: _plain(value) for name, value in values.items() if name not in _LARGE}
     hidden = False
@@ -69,7 +89,10 @@ def to_row(
         before = (given, small)
         given, small = masked(given, secrets), masked(small, secrets)
         hidden = (given, small) != before
-    parts, contents, dropped = _parts({name: value for name, value in given.items() if value is not None})
+    parts, contents, dropped = _parts(given)
+    warnings = [masked(text, secrets) for text in observation.warnings]
+    exact: dict[str, Any] = {"parts": list(given), "warnings": warnings, "fault": observation.fault}
+    exact = {name: texts for name, texts in exact.items() if _spelled(texts) != texts}
     row = {
         "group": spelled_out(group),
         "id": spelled_out(case_id),
@@ -78,13 +101,13 @@ def to_row(
         "kind": result.type if result.type in _KINDS else "cli",
         "whole": not dropped and not hidden,
         "reusable": is_clean(observation) and not dropped and not hidden,
-        "result": to_json_text(small),
+        "result": to_json_text({**small, _EXACT: exact} if exact else small),
         "parts": parts,
         "run_s": observation.run_s,
         "cpu_s": observation.cpu_s,
         "peak_memory": observation.peak_memory,
         "output_cut": observation.cut,
-        "warnings": [spelled_out(masked(text, secrets)) for text in observation.warnings],
+        "warnings": _spelled(warnings),
         "attempts": observation.attempts,
         "fault": spelled_out(observation.fault),
     }
@@ -94,14 +117,16 @@ def to_row(
 def from_row(row: Mapping[str, Any], content: Callable[[str], str]) -> Kept:
     """The observation of a row; `content` finds what it refers to."""
     values: dict[str, Any] = from_json_text(row["result"])
+    exact: dict[str, Any] = values.pop(_EXACT, {})
     files: dict[str, Any] = {}
-    for part in row["parts"]:
+    names = exact.get("parts") or [part["part"] for part in row["parts"]]
+    for name, part in zip(names, row["parts"], strict=True):
         text = part["value"] if part["value"] is not None else part["content"] and content(part["content"])
         value = from_json_text(text) if text else None
-        if part["part"].startswith("files-"):
-            files[part["part"].removeprefix("files-")] = value
+        if name.startswith("files-"):
+            files[name.removeprefix("files-")] = value
         else:
-            values[part["part"]] = value
+            values[name] = value
     result = _KINDS[row["kind"]].model_validate({**values, "files": files})
     observation = Observation(
         result,
@@ -109,9 +134,9 @@ def from_row(row: Mapping[str, Any], content: Callable[[str], str]) -> Kept:
         cpu_s=row["cpu_s"],
         peak_memory=row["peak_memory"],
         cut=row["output_cut"],
-        warnings=tuple(row["warnings"]),
+        warnings=tuple(exact.get("warnings") or row["warnings"]),
         attempts=row["attempts"],
-        fault=row.get("fault") or "",
+        fault=exact.get("fault") or row.get("fault") or "",
     )
     return Kept(row["group"], row["id"], Subject(row["place_key"], row["case_key"]), observation, row["whole"])
 
@@ -152,12 +177,13 @@ def content_schema() -> Any:
 
 
 def _parts(given: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, str], bool]:
-    texts = {name: to_json_text(recordable(value)) for name, value in given.items()}
+    values = {name: recordable(value) for name, value in given.items()}
+    texts = {name: to_json_text(value) for name, value in values.items()}
     room = LIMIT
     kept: set[str] = set()
     for name in sorted(texts, key=lambda name: len(texts[name])):
         room -= len(texts[name])
-        if room >= 0:
+        if room >= 0 and _is_same(values[name], given[name]):
             kept.add(name)
     parts: list[dict[str, Any]] = []
     contents: dict[str, str] = {}
@@ -170,6 +196,20 @@ def _parts(given: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, st
             contents[part["content"]] = text
         parts.append(part)
     return parts, contents, len(kept) < len(texts)
+
+
+def _is_same(kept: Any, seen: Any) -> bool:
+    """Whether nothing was lost; what is nested too deeply is."""
+    if isinstance(seen, str | bytes):
+        return True
+    try:
+        return bool(kept == seen)
+    except RecursionError:
+        return False
+
+
+def _spelled(texts: str | list[str]) -> str | list[str]:
+    return spelled_out(texts) if isinstance(texts, str) else [spelled_out(text) for text in texts]
 
 
 def _plain(value: Any) -> Any:

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from slop_code.evaluation.author_process import DeskError
-from slop_code.evaluation.desk import HandedOut
 from slop_code.evaluation.group_run import Arrived, GroupRun
+from slop_code.evaluation.handing_out import HandedOut
 from slop_code.evaluation.lanes import Lane
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
-from slop_code.evaluation.observation_keys import START, after, case_key
+from slop_code.evaluation.observation_keys import after, case_key, start_of_row
 from slop_code.evaluation.scheduler import Ticket
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.errors import ExecutionError
@@ -51,7 +51,7 @@ def _replayed(run: GroupRun, last: int | None) -> bool:
 
     Later cases may be made of earlier results, so it shows only on the way whether they are the same.
     """
-    key = START
+    key = start_of_row(isolated=run.group.isolated)
     reports: list[tuple[VerifierReport, Arrived, str]] = []
     while not run.stops:
         handful = run.take(1)
@@ -87,7 +87,7 @@ class _Row:
     def run(self, first: int, last: int | None) -> int | None:
         """Report the cases from `first` to `last`; the position of a case that has to be run again, alone."""
         run = self._run
-        key = START
+        key = start_of_row(isolated=run.group.isolated)
         while not run.stops:
             handful = run.take(1)
             if handful.error is not None:

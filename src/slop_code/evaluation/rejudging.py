@@ -16,13 +16,13 @@ from typing import TypeVar
 from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.author_process import BenchHandle, DeskError, Nursery
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
-from slop_code.evaluation.desk import HandedOut
+from slop_code.evaluation.error_reports import error_report, lost_group
 from slop_code.evaluation.group_run import AuthorDesk
-from slop_code.evaluation.judging import error_report, lost_group
+from slop_code.evaluation.handing_out import HandedOut
 from slop_code.evaluation.ledger import Ledger
 from slop_code.evaluation.listening import Selection
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
-from slop_code.evaluation.observation_keys import START, after, case_key
+from slop_code.evaluation.observation_keys import after, case_key, start_of_row
 from slop_code.evaluation.recall import Recall
 from slop_code.evaluation.report import CorrectnessResults, ReportError, ReportWriter
 from slop_code.evaluation.verifiers.models import VerifierReport
@@ -35,7 +35,10 @@ _HANDFUL = 32
 _AHEAD = 4
 _MISSING = "there is no observation of this case: it is new since the run, or could not be run then"
 _IN_PART = "the observation of this case is not whole: a part was too large to keep, or a secret was masked in it"
-_CHANGED = "the case has changed since it was observed: another question would have been asked"
+_CHANGED = (
+    "the case has changed since it was observed, or, in a group that keeps state, one before it has: what was observed "
+    "is the answer to another question; eval runs it again"
+)
 
 
 def judge_again(
@@ -48,14 +51,14 @@ def judge_again(
 ) -> CorrectnessResults:
     """Judge the observations of the run in `directory`, and write reports into `output_dir`; both stay readable.
 
-    A case of which there is no observation, or not the whole of it, is an error. The results are returned without
-    their reports.
+    A case of which there is no observation, or not the whole of it, is an error; an observation belongs to the case
+    that asks the same, whatever its name. The results are returned without their reports.
 
     Raises:
-        ReportError: there are no observations.
+        ReportError: there are no observations, or they cannot be read.
         VerifierError: the problem's verifier cannot be made.
     """
-    recall = Recall(directory)
+    recall = Recall(directory, strict=True)
     if not recall:
         raise ReportError(
             f"{shown_path(directory)}: has no observations to judge; they are written by eval, eval-problem and "
@@ -75,7 +78,7 @@ def judge_again(
     started = time.monotonic()
     with (
         closing(recall),
-        closing(Nursery()) as nursery,
+        closing(Nursery.get()) as nursery,
         closing(nursery.bench(problem, checkpoint, Selection())) as bench,
         ReportWriter(output_dir, results) as writer,
     ):
@@ -116,7 +119,7 @@ class _Group:
         self._recall = recall
         self._ledger = ledger
         self._seen: dict[str, int] = {}
-        self._earlier = START
+        self._earlier = start_of_row(isolated=group.isolated)
 
     def judge(self) -> None:
         self._ledger.begin_group(self._group)
@@ -146,7 +149,10 @@ class _Group:
                     for found in takewhile(lambda found: found.observation is not None, waiting)
                     if found.observation is not None
                 ]
-                yield [_remarked(report, waiting.popleft().remark) for report in self._judged(waiting[0], ready)]
+                reports = self._judged(waiting[0], ready)
+                for _ in reports:
+                    waiting.popleft()
+                yield reports
             if handful.error is not None:
                 yield [lost_group(self._group, "loader", handful.error)]
 
@@ -154,35 +160,37 @@ class _Group:
         """The reports on the first of those that are ready, or on one that is not."""
         if first.observation is None:
             self._desk.drop(first.handed.position)
-            return [error_report(first.handed.case, first.remark)]
+            return [error_report(first.handed.case, first.trouble)]
         several = self._desk.judge_some(ready) if len(ready) > 1 else []
         return several or [self._desk.judge(first.handed, first.observation, is_last=True)]
 
     def _found(self, handed: HandedOut) -> _Found:
         name = handed.case.id
         occurrence = self._seen[name] = self._seen.get(name, -1) + 1
+        if handed.trouble:
+            return _Found(handed, None, handed.trouble)
         key = case_key(handed.case)
         if not self._desk.independent:
             key = self._earlier = after(self._earlier, key)
-        kept = self._recall.named(self._group.name, name, occurrence)
-        if kept is None or not kept.whole:
-            return _Found(handed, None, _MISSING if kept is None else _IN_PART)
-        return _Found(handed, kept.observation, "" if kept.subject.case == key else _CHANGED)
+        try:
+            named = self._recall.named(self._group.name, name, occurrence)
+            kept = named if named is not None and named.subject.case == key else self._recall.asked(key)
+        except ReportError as error:
+            return _Found(handed, None, str(error))
+        if kept is None:
+            return _Found(handed, None, _MISSING if named is None else _CHANGED)
+        if not kept.whole:
+            return _Found(handed, None, _IN_PART)
+        return _Found(handed, kept.seen_as(handed.case))
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A case, what was observed of it, and what is to be said about that."""
+    """A case, and what was observed of it or why there is nothing."""
 
     handed: HandedOut
     observation: Observation | None
-    remark: str
-
-
-def _remarked(report: VerifierReport, remark: str) -> VerifierReport:
-    if not remark or report.error is not None:
-        return report
-    return report.model_copy(update={"warnings": [remark, *report.warnings]})
+    trouble: str = ""
 
 
 def _made_ahead(items: Iterable[Item]) -> Iterator[Item]:

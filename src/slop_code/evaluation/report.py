@@ -22,12 +22,13 @@ from slop_code.evaluation.report_format import ReportError as ReportError
 from slop_code.evaluation.report_journal import ReportWriter as ReportWriter
 from slop_code.evaluation.scores import PassPolicy as PassPolicy
 from slop_code.evaluation.verifiers.models import Text, VerifierReport
+from slop_code.evaluation.verifiers.weighted import weighted_mean
 
 
 class GroupReport(BaseModel):
     """How one group went: the score of each case by its id. Equal ids are numbered: `id`, `id (2)`."""
 
-    model_config = ConfigDict(use_enum_values=True)
+    model_config = ConfigDict(use_enum_values=True, defer_build=True)
 
     duration: float
     results: dict[Text, float]
@@ -42,6 +43,8 @@ class GroupReport(BaseModel):
 
 class CorrectnessResults(BaseModel):
     """What judging a submission at one checkpoint gave. `name` and `version` are the checkpoint's."""
+
+    model_config = ConfigDict(defer_build=True)
 
     problem_name: Text
     problem_version: int
@@ -70,9 +73,7 @@ class CorrectnessResults(BaseModel):
     @property
     def score(self) -> float:
         """The mean of the groups' scores, each with its weight; 0.0 without groups."""
-        groups = self.group_outcomes.values()
-        total = sum(group.weight for group in groups)
-        return sum(group.weight * group.score for group in groups) / total if total else 0.0
+        return weighted_mean((group.weight, group.score) for group in self.group_outcomes.values())
 
     def add_group_report(
         self,

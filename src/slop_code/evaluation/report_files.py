@@ -220,7 +220,7 @@ def _opened(directory: Path) -> Iterator[tuple[Any, Path]]:
             version = (file.schema_arrow.metadata or {}).get(_VERSION_KEY, b"")
             check_version(int(version) if version.isdigit() else None, path)
             yield file, path
-    except (pyarrow.ArrowException, OSError, json.JSONDecodeError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise ReportError(f"{shown_path(path)}: is damaged or cannot be read: {error}") from error
 
 

@@ -20,7 +20,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TypeVar
 
 from slop_code.evaluation.atomic_files import cannot_write, replace_files
 from slop_code.evaluation.report_format import JOURNAL, ReportError, check_version, read_summary, written_summary
@@ -232,16 +232,15 @@ class _Waiting(NamedTuple):
     report: VerifierReport | None
 
 
-def journal_places(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Where each line begins that is whole, and the line."""
+def journal_places(file: BinaryIO, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Where each line begins that is whole, and the line; `file` is the journal at `path`, opened."""
+    place = 0
     try:
-        with path.open("rb") as file:
-            place = 0
-            for text in file:
-                line = _decoded(text)
-                if line is not None:
-                    yield place, line
-                place += len(text)
+        for text in file:
+            line = _decoded(text)
+            if line is not None:
+                yield place, line
+            place += len(text)
     except OSError as error:
         raise ReportError(f"{shown_path(path)}: cannot be read: {error.strerror or error}") from error
 
@@ -307,11 +306,14 @@ def _encoded(line: dict[str, Any]) -> bytes:
     return json.dumps(line, sort_keys=True).encode() + b"\n"
 
 
-def _begin(head: dict[str, Any], carried: Path | None, file: Any) -> None:
+def _begin(head: dict[str, Any], carried: Path | None, file: BinaryIO) -> None:
     """Write the first lines of a journal: its head, and what is carried over from another one."""
     file.write(_encoded(head))
-    for _, line in journal_places(carried) if carried is not None else ():
-        if "content" in line:
-            file.write(_encoded(line))
-        elif row := line.get("observation") or line.get("carried"):
-            file.write(_encoded({"carried": row}))
+    if carried is None:
+        return
+    with carried.open("rb") as earlier:
+        for _, line in journal_places(earlier, carried):
+            if "content" in line:
+                file.write(_encoded(line))
+            elif row := line.get("observation") or line.get("carried"):
+                file.write(_encoded({"carried": row}))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slop_code.evaluation.adapters.api import APIAdapterConfig
 from slop_code.evaluation.adapters.base import AdapterError
@@ -21,12 +21,11 @@ from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.adapters.running import Adapter
 from slop_code.evaluation.author_process import BenchHandle, Nursery
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
+from slop_code.evaluation.error_reports import error_report
 from slop_code.evaluation.group_run import Finding, GroupRun, Surroundings
-from slop_code.evaluation.judging import error_report, judge, update_store
 from slop_code.evaluation.lanes import Lanes
 from slop_code.evaluation.ledger import Ledger
 from slop_code.evaluation.listening import Listener, RunInterrupted, RunLabel, RunOptions, Selection
-from slop_code.evaluation.loaders.initialization import initialize_loader as initialize_loader
 from slop_code.evaluation.masking import masked, masked_report
 from slop_code.evaluation.observation_keys import place_key
 from slop_code.evaluation.observations import to_row
@@ -42,6 +41,9 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.file_ops import InputFileError
 from slop_code.execution.image import Image
 from slop_code.logging import debug, get_logger
+
+if TYPE_CHECKING:
+    from slop_code.evaluation.loaders.loader_protocol import GroupLoader
 
 
 def run_checkpoint(
@@ -180,8 +182,9 @@ class CheckpointRunner:
         self._note_preparation(image)
         assets = _copy_assets(self.problem, self.pool.nursery)
         stack.callback(assets.close)
-        surroundings = self.options.surroundings
-        self._place = place_key(image, self.env_spec, self.problem, self.checkpoint, assets, surroundings)
+        if self.output_dir is not None:
+            surroundings = self.options.surroundings
+            self._place = place_key(image, self.env_spec, self.problem, self.checkpoint, assets, surroundings)
         lanes = Lanes(self.problem, self.checkpoint, self.env_spec, driver, image, assets)
         stack.callback(lanes.close)
         if not self.options.reuse:
@@ -324,16 +327,24 @@ def run_case(
     store: Any = None,
 ) -> VerifierReport:
     """Run, judge and report one case, all in this process. Never raises for what submission, verifier or store do."""
+    from slop_code.evaluation.judging import judge
+
     try:
         observation = adapter.run(case, expected)
-        report = judge(case, expected, observation, verifier, problem)
+        return judge(case, expected, observation, verifier, problem, checkpoint, store)
     except (AdapterError, InputFileError, UnknownAssetError, ExecutionError) as error:
         return error_report(case, str(error))
     except Exception as error:  # noqa: BLE001  # whatever it is, it costs this case and not the others
         return error_report(case, f"slop-code itself failed on this case: {type(error).__name__}: {error}")
-    if store is None:
-        return report
-    return update_store(report, store, case, observation, expected, problem, checkpoint)
+
+
+def initialize_loader(
+    problem: ProblemConfig, checkpoint: CheckpointConfig, *, use_placeholders: bool = False
+) -> GroupLoader:
+    """The loader of a checkpoint; see `loaders.initialization`, which only author processes need at once."""
+    from slop_code.evaluation.loaders import initialization
+
+    return initialization.initialize_loader(problem, checkpoint, use_placeholders=use_placeholders)
 
 
 def _copy_assets(problem: ProblemConfig, nursery: Nursery) -> Assets:

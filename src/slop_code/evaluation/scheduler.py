@@ -52,7 +52,7 @@ class WorkerPool:
         self.jobs = jobs if jobs is not None else available_cores()
         if self.jobs < 1:
             raise ValueError("a pool needs at least one worker")
-        self.nursery = Nursery()
+        self.nursery = Nursery.get()
         self.stopped = threading.Event()
         self.telling = threading.Lock()
         """Held while a listener is told something: runs that share a pool may share a listener."""

@@ -45,8 +45,7 @@ class ControlGroup:
     @classmethod
     def plan(cls, *, processes: int | None, memory: int | None) -> ControlGroup | None:
         """A group under those limits that this system lets us set; None if there are none. It is not there yet."""
-        # A process id would not do: evaluators in different process namespaces can share the groups' hierarchy.
-        name = f"slop-code-{secrets.token_hex(8)}"
+        name = _new_name()
         wanted = {
             "pids": None if processes is None else processes + _OWN_PROCESSES,
             "memory": None if memory is None else memory + _OWN_MEMORY,
@@ -84,11 +83,15 @@ class ControlGroup:
 def make_process_group(limit: int) -> Path | None:
     """A new control group for `limit` processes, or None where this user may not make one."""
     planned = ControlGroup.plan(processes=limit, memory=None)
-    if planned is None or not _can_be_made(planned.limits[0]):
+    if planned is None:
         return None
-    folder = planned.folders[0]
-    folder.mkdir()
-    return folder
+    planned.folders[0].mkdir()
+    return planned.folders[0]
+
+
+def _new_name() -> str:
+    # A process id would not do: evaluators in different process namespaces can share the groups' hierarchy.
+    return f"slop-code-{secrets.token_hex(8)}"
 
 
 def _members(folder: Path) -> list[int]:
@@ -104,30 +107,26 @@ def _place(kind: str) -> tuple[Path, str] | None:
     """The group in which we may make others with limits of a kind, and the file for such a limit."""
     if (_ROOT / kind / "cgroup.procs").exists():
         # Each kind has a hierarchy of its own.
-        place = _own_group(_ROOT / kind, kind), {"pids": "pids.max", "memory": "memory.limit_in_bytes"}[kind]
-        return place if _can_be_made(Limit(place[0] / _probe(), place[1], _SOME)) else None
-    for root in (_ROOT / "unified", _ROOT):
-        if _hands_down(root, kind) and _can_be_made(Limit(root / _probe(), f"{kind}.max", _SOME)):
-            return root, f"{kind}.max"
-    return None
+        file = {"pids": "pids.max", "memory": "memory.limit_in_bytes"}[kind]
+        places = [(_own_group(_ROOT / kind, kind), file)]
+    else:
+        places = [(root, f"{kind}.max") for root in (_ROOT / "unified", _ROOT) if _hands_down(root, kind)]
+    return next((place for place in places if _allows(*place)), None)
 
 
-def _probe() -> str:
-    return f"slop-code-{secrets.token_hex(8)}"
-
-
-def _can_be_made(limit: Limit) -> bool:
-    """Whether we may make a group with such a limit, found out by doing so."""
+def _allows(root: Path, file: str) -> bool:
+    """Whether we may make groups with such a limit in a group, found out by making one."""
+    folder = root / _new_name()
     try:
-        limit.folder.mkdir()
+        folder.mkdir()
     except OSError:
         return False
     try:
-        (limit.folder / limit.file).write_text(str(limit.value))
+        (folder / file).write_text(str(_SOME))
     except OSError:
         return False
     finally:
-        limit.folder.rmdir()
+        folder.rmdir()
     return True
 
 

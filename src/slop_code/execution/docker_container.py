@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import time
@@ -47,7 +46,7 @@ class Container:
                 self._container = client.containers.create(
                     spec.docker.image,
                     entrypoint=["python3", "-I", "-S", "/slop-code/warden.py"],
-                    command=[f"{_CONTROL}/warden.sock", json.dumps(settings)],
+                    command=[f"{_CONTROL}/warden.sock"],
                     user="0:0" if as_root else f"{os.getuid()}:{os.getgid()}",
                     network_mode=network,
                     read_only=read_only,
@@ -71,7 +70,7 @@ class Container:
                     working_dir="/",
                 )
                 self._container.start()
-                self.warden = Warden(_accept(listener, self._container, spec.docker.image))
+                self.warden = Warden(_accept(listener, self._container, spec.docker.image), settings)
             except BaseException as error:
                 self._remove()
                 raise _explained(error, spec) from error
@@ -114,10 +113,13 @@ def connect_engine() -> Any:
         raise ExecutionError(
             "an environment of type docker needs the Docker SDK: pip install 'slop-code[docker]'"
         ) from error
+    client = None
     try:
         client = docker.from_env(timeout=120)
         client.ping()
     except docker.errors.DockerException as error:
+        if client is not None:
+            client.close()
         raise ExecutionError(
             f"no Docker engine answers ({_reason(error)}): start one, or point DOCKER_HOST to it, "
             "or use an environment of type sandbox or local"

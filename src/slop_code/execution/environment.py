@@ -126,11 +126,11 @@ class EnvironmentSpec(_Strict):
 
     type: Literal["local", "sandbox", "docker"]
     name: str = Field(default="", description="Default: the name of the file.")
-    environment: EnvironmentBlock = EnvironmentBlock()
-    setup: SetupBlock = SetupBlock()
-    commands: CommandsBlock = CommandsBlock()
-    limits: LimitsBlock = LimitsBlock()
-    snapshot: SnapshotBlock = SnapshotBlock()
+    environment: EnvironmentBlock = Field(default_factory=EnvironmentBlock)
+    setup: SetupBlock = Field(default_factory=SetupBlock)
+    commands: CommandsBlock = Field(default_factory=CommandsBlock)
+    limits: LimitsBlock = Field(default_factory=LimitsBlock)
+    snapshot: SnapshotBlock = Field(default_factory=SnapshotBlock)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -189,7 +189,7 @@ class SandboxEnvironmentSpec(EnvironmentSpec):
     """Processes in namespaces of their own: no network, a read-only system, only the workspace writable."""
 
     type: Literal["sandbox"] = "sandbox"
-    sandbox: SandboxBlock = SandboxBlock()
+    sandbox: SandboxBlock = Field(default_factory=SandboxBlock)
 
 
 class DockerEnvironmentSpec(EnvironmentSpec):

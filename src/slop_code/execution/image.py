@@ -26,7 +26,7 @@ from slop_code.execution.session import PreparedTools, SetupStep
 from slop_code.execution.snapshot import content_key, copy_entries, list_entries
 from slop_code.execution.workspace import Template, remove
 
-FORMAT = 2
+FORMAT = 3
 # A folder that setup made and filled with more files than this is shared by all cases instead of copied.
 _SHARED_FROM = 200
 
@@ -42,12 +42,16 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A prepared submission. Close it when done: until then nobody clears it from the cache."""
+    """A prepared submission. Close it when done: until then nobody clears it from the cache.
+
+    `made` is a hash of what setup made of it: the same commands may give something else on another day.
+    """
 
     key: str
     folder: Path
     template: Template
     preparation: Preparation
+    made: str
     reused: bool
     _hold: ExitStack
 
@@ -122,13 +126,22 @@ def _finish(folder: Path, done: Preparation, submitted: set[str], *, strict: boo
     shared = sorted(_shared_folders(folder / "workspace", submitted))
     for name in shared:
         _make_read_only(folder / "workspace" / name)
-    record = {"format": FORMAT, "shared": shared, **asdict(done)}
+    record = {"format": FORMAT, "shared": shared, "made": _made(folder, done), **asdict(done)}
     partial = folder / f"{COMPLETE}.partial"
     with partial.open("w", encoding="utf-8") as file:
         json.dump(record, file)
         file.flush()
         os.fsync(file.fileno())
     partial.rename(folder / COMPLETE)
+
+
+def _made(folder: Path, done: Preparation) -> str:
+    parts = (folder / "workspace", folder / "tools")
+    if not done.steps and not any((folder / "tools").iterdir()):
+        # Nothing but what was submitted, and that is in the image's key.
+        return ""
+    # Python leaves its bytecode wherever it may, whenever it likes.
+    return "-".join(content_key(part, list_entries(part, ignore=("*.pyc", "__pycache__"))) for part in parts)
 
 
 def _load(key: str, folder: Path, reused: bool, hold: ExitStack) -> Image:
@@ -139,7 +152,7 @@ def _load(key: str, folder: Path, reused: bool, hold: ExitStack) -> Image:
     tools = PreparedTools(tuple(record["tools"]["path"]), record["tools"]["env"])
     workspace = folder / "workspace"
     template = Template.read(workspace, list_entries(workspace), frozenset(record["shared"]))
-    return Image(key, folder, template, Preparation(steps, tools, record["python"]), reused, hold)
+    return Image(key, folder, template, Preparation(steps, tools, record["python"]), record["made"], reused, hold)
 
 
 def _shared_folders(workspace: Path, submitted: set[str]) -> set[str]:

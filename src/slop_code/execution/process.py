@@ -19,7 +19,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from slop_code.execution.cgroup import ControlGroup
 from slop_code.execution.errors import ExecutionError
@@ -132,9 +132,12 @@ class Warden:
     `was_killed` says whether somebody ended it by a signal.
     """
 
+    _ahead: ClassVar[list[tuple[socket.socket, subprocess.Popen[bytes]]]] = []
+
     def __init__(
         self,
         channel: socket.socket,
+        settings: Mapping[str, Any],
         process: subprocess.Popen[bytes] | None = None,
         group: ControlGroup | None = None,
     ) -> None:
@@ -145,6 +148,17 @@ class Warden:
         self._is_lost = False
         self.is_spoiled = False
         self.was_killed = False
+        # If it is gone already, whoever asks it for something first is told so.
+        with contextlib.suppress(WardenLostError):
+            self._send(dict(settings))
+
+    @classmethod
+    def launch_ahead(cls) -> None:
+        """Start one that `launch` will find ready; it ends with this process if it does not. Forks do not have it."""
+        with contextlib.suppress(ExecutionError):
+            channel, process = _launch([], sys.executable, [])
+            os.register_at_fork(after_in_child=channel.close)
+            cls._ahead.append((channel, process))
 
     @classmethod
     def launch(
@@ -166,31 +180,19 @@ class Warden:
         Raises:
             ExecutionError: this machine has no room for another process.
         """
-        ours, theirs = socket.socketpair()
         groups = group.limits if group is not None else ()
         settings = {
             "rlimits": dict(rlimits or {}),
             "groups": [(str(limit.folder), limit.file, limit.value) for limit in groups],
             "remove": [str(path) for path in (*remove, *(limit.folder for limit in groups))],
         }
-        script = [python, "-I", "-S", str(WARDEN_SCRIPT), str(theirs.fileno()), json.dumps(settings)]
-        with theirs:
-            try:
-                process = subprocess.Popen(
-                    [*prefix, *script],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno(), *pass_fds],
-                    start_new_session=True,
-                    # Memory that held a large message goes back at once, so that jobs do not inherit it when forked.
-                    env={"MALLOC_MMAP_THRESHOLD_": str(1 << 18), "MALLOC_ARENA_MAX": "1"},
-                )
-            except OSError as error:
-                ours.close()
-                if group is not None:
-                    group.close()
-                raise ExecutionError(f"no helper process can be started: {error.strerror}") from error
-        return cls(ours, process, group)
+        ready = None
+        if not prefix and python == sys.executable:
+            # Another thread may be as quick.
+            with contextlib.suppress(IndexError):
+                ready = cls._ahead.pop()
+        channel, process = ready or _launch(prefix, python, pass_fds)
+        return cls(channel, settings, process, group)
 
     def run(self, command: Command) -> Outcome:
         """Run a command to its end.
@@ -294,6 +296,27 @@ class Warden:
     def _lost(self) -> WardenLostError:
         self._is_lost = self.is_spoiled = True
         return WardenLostError("the helper process that runs commands is gone: it was killed from outside")
+
+
+def _launch(
+    prefix: Sequence[str], python: str, pass_fds: Sequence[int]
+) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            process = subprocess.Popen(
+                [*prefix, python, "-I", "-S", str(WARDEN_SCRIPT), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno(), *pass_fds],
+                start_new_session=True,
+                # Memory that held a large message goes back at once, so that jobs do not inherit it when forked.
+                env={"MALLOC_MMAP_THRESHOLD_": str(1 << 18), "MALLOC_ARENA_MAX": "1"},
+            )
+        except OSError as error:
+            ours.close()
+            raise ExecutionError(f"no helper process can be started: {error.strerror}") from error
+    return ours, process
 
 
 def _end_of(process: subprocess.Popen[bytes], patience: float) -> int:

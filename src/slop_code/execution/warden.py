@@ -2,8 +2,8 @@
 
 Run as a script of its own, with nothing but the standard library, so that it can also be put into a container:
 
-    python -I -S warden.py CHANNEL SETTINGS    CHANNEL is an open stream socket's number, or a Unix socket's path, and
-                                               `process.Warden` has the other end; SETTINGS is JSON, see `main`
+    python -I -S warden.py CHANNEL    CHANNEL is an open stream socket's number, or a Unix socket's path, and
+                                      `process.Warden` has the other end
 
 It is the ancestor (subreaper) of all that its jobs start: a grandchild that called setsid or lost its parent becomes
 its child, and is killed with the rest when the job ends. When the other end of the socket goes away, however it goes,
@@ -13,7 +13,8 @@ A program that is the warden's own user could kill it, so it has a guard, its pa
 warden cannot; and where the kernel can tell (Landlock, Linux 6.12), programs cannot even send it a signal.
 
 Messages both ways are framed: 4 bytes of length, a JSON header, then as many bytes as the header's "payload" says.
-One job at a time: `run` waits for it to end, `start` leaves it running (a server) until `stop`.
+The first one has the settings, see `main`. One job at a time: `run` waits for it to end, `start` leaves it running
+(a server) until `stop`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ RESERVED_FDS = (ARGUMENTS_FD, FILTER_FD, STATUS_FD)
 FIRST_LOOK_S, LOOK_EVERY_S, GIVE_UP_S = 0.1, 0.1, 10
 # What a name takes of the disk, at least: so a limit on the space is one on the number of files, too.
 LEAST_FILE = 4096
+COUNT_EVERY_S = 0.5
 # Where a disk has less than this left, growth that nobody can be seen to own counts against the job.
 DISK_RESERVE = 1 << 29
 # Exit codes: the warden's when its folders are to stay, and the guard's when a signal ended the warden.
@@ -429,7 +431,8 @@ class Warden:
 class Disk:
     """How much is in the folders that a job can write to.
 
-    Looking at every file is dear, so it is only done when the disk as a whole has grown by as much as would be needed.
+    Looking at every file is dear, so it is done when the disk as a whole has grown by as much as would be needed, and
+    now and then besides: others may make room on it while the job takes it.
     """
 
     def __init__(self, wanted: Dict[str, Any]) -> None:
@@ -439,14 +442,19 @@ class Disk:
         self.limit: int = self.allowance + wanted["given"]
         self.total: int = wanted["given"]
         self.mark = self._fill()
+        self.next_count = time.monotonic() + COUNT_EVERY_S
 
     def is_exceeded(self) -> bool:
         fill = self._fill()
         grown = sum(_growth(self.mark.get(device, now), now) for device, now in fill.items())
-        if self.total + grown <= self.limit:
+        started = time.monotonic()
+        if self.total + grown <= self.limit and started < self.next_count:
             return False
         unseen = grown > self.allowance and self._is_nearly_full()
         self.total, self.mark = self._count(), fill
+        ended = time.monotonic()
+        # Where there is much to count, it may take a twentieth of the time.
+        self.next_count = ended + max(COUNT_EVERY_S, 20 * (ended - started))
         return self.total > self.limit or unseen
 
     def _fill(self) -> Dict[int, Tuple[int, int]]:
@@ -735,6 +743,16 @@ def _open_channel(where: str) -> socket.socket:
     return channel
 
 
+def _read_settings(channel: socket.socket) -> Optional[Dict[str, Any]]:
+    """The first message; None if the client went away without one."""
+    head = channel.recv(4, socket.MSG_WAITALL)
+    if len(head) < 4:
+        return None
+    (length,) = struct.unpack(">I", head)
+    body = channel.recv(length, socket.MSG_WAITALL)
+    return json.loads(body) if len(body) == length else None
+
+
 def _guard(warden: int, remove: List[str]) -> NoReturn:
     """Wait for the warden; end what it left if it could not, and remove the folders, which it leaves to us."""
     code = 0
@@ -768,11 +786,14 @@ def _end_children(give_up: float) -> None:
 
 
 def main() -> None:
-    """SETTINGS: `rlimits` by name; control `groups` to be in, each a folder, a file in it, and its value; folders to
+    """Settings: `rlimits` by name; control `groups` to be in, each a folder, a file in it, and its value; folders to
     `empty` and whether to `clear_ipc` after each job; what to `remove` at the end.
     """
     channel = _open_channel(sys.argv[1])
-    settings = json.loads(sys.argv[2])
+    settings = _read_settings(channel)
+    if settings is None:
+        # Nobody needed this process.
+        return
     for folder, file, value in settings.get("groups", []):
         _enter_group(folder, file, value)
     # Ctrl-C reaches the whole foreground group; ending is the client's decision, by closing the socket.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from slop_code.evaluation.report import CorrectnessResults
 if TYPE_CHECKING:
     from slop_code.evaluation.verifiers.models import VerifierReport
 
-Case = tuple[str, str]
+Case = tuple[str, str, int]
 # No two runs have it in common.
 _NEVER_THE_SAME = frozenset({"elapsed"})
 
@@ -21,9 +22,16 @@ class Repeated:
     """One case, run several times. `shown` is the first report that did not pass, or else the first."""
 
     shown: VerifierReport
+    number: int = 1
+    """Which of the cases of that id it is, in the loader's order."""
     runs: list[dict[str, Any]] = field(default_factory=list)
     verdicts: set[tuple[Any, ...]] = field(default_factory=set)
     varies: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Group and id; equal ids are numbered."""
+        return f"{self.shown.group}/{self.shown.id}{f' ({self.number})' if self.number > 1 else ''}"
 
     def agrees(self, times: int) -> bool:
         """Whether it ran every time, with the same outcome and the same verdict on every attribute."""
@@ -40,8 +48,10 @@ class Agreement:
     def add(self, results: CorrectnessResults) -> None:
         """A run is over."""
         self.times += 1
+        seen: Counter[tuple[str, str]] = Counter()
         for report in results.reports:
-            self._add(report)
+            seen[report.group, report.id] += 1
+            self._add(report, seen[report.group, report.id])
 
     def disagreeing(self) -> list[Repeated]:
         """The cases that were not judged alike every time."""
@@ -51,11 +61,11 @@ class Agreement:
         """The cases that were judged alike, though something that was verified had not always the same value."""
         return [case for case in self.cases.values() if case.agrees(self.times) and case.varies]
 
-    def _add(self, report: VerifierReport) -> None:
-        key = (report.group, report.id)
+    def _add(self, report: VerifierReport, number: int) -> None:
+        key = (report.group, report.id, number)
         case = self.cases.get(key)
         if case is None:
-            case = self.cases[key] = Repeated(report)
+            case = self.cases[key] = Repeated(report, number)
         case.varies += _differing(case.shown, report, known=case.varies)
         if case.shown.outcome == "passed" and report.outcome != "passed":
             case.shown = report

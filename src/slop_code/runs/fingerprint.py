@@ -19,10 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 import slop_code
 from slop_code.evaluation.listening import RunOptions, Selection
-from slop_code.execution.environment import DockerEnvironmentSpec, EnvironmentSpec, LocalEnvironmentSpec
+from slop_code.execution.environment import (
+    DockerEnvironmentSpec,
+    EnvironmentSpec,
+    LocalEnvironmentSpec,
+    SandboxEnvironmentSpec,
+)
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.interpreter import choose_interpreter
 from slop_code.execution.local import host_path
+from slop_code.execution.sandbox import SYSTEM
 from slop_code.execution.session import HOST_PATH
 from slop_code.execution.snapshot import content_key, list_entries
 from slop_code.paths import shown_path
@@ -31,9 +37,7 @@ if TYPE_CHECKING:
     from slop_code.runs.targets import Target
 
 # Variables of a terminal that are passed on with the rest of the host's, and that no two shells agree on.
-_PASSING = frozenset(
-    {"_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES", "TERM", "WINDOWID", "STY", "TMUX", "TMUX_PANE"}
-)
+_PASSING = frozenset({"_", "PWD", "OLDPWD", "SHLVL", "WINDOWID", "STY", "TMUX", "TMUX_PANE"})
 # What judges together with us.
 _LIBRARIES = ("deepdiff", "jinja2", "jsonschema", "numpy", "pandas", "PyYAML")
 _CHANGED = {
@@ -66,7 +70,7 @@ class Fingerprint:
     @property
     def surroundings(self) -> str:
         """What programs see of the machine and the environment, apart from the submission."""
-        return _hash([self.environment, self.interpreter, slop_code.__version__])
+        return _hash([self.environment, self.interpreter, _runs_programs()])
 
     def difference(self, stored: Mapping[str, Any]) -> str:
         """What changed since `stored` was written, in words; nothing if all is the same."""
@@ -84,7 +88,7 @@ def fingerprint(target: Target, spec: EnvironmentSpec, options: RunOptions, sele
         checkpoint=_hash([target.problem.name, target.checkpoint.name]),
         submission=submission_key(target.snapshot.path, spec),
         problem=target.package,
-        environment=_hash([spec.model_dump(mode="json", exclude={"name"}), _variables(spec)]),
+        environment=_hash([spec.model_dump(mode="json", exclude={"name"}), _variables(spec), _visible(spec)]),
         interpreter=_hash(_interpreter(spec, target.snapshot.path)),
         options=_hash(_options(options, selection)),
         evaluator=_evaluator(),
@@ -105,7 +109,32 @@ def submission_key(path: Path, spec: EnvironmentSpec) -> str:
 
 
 def _variables(spec: EnvironmentSpec) -> dict[str, str]:
-    return {name: value for name, value in spec.host_env().items() if name not in _PASSING}
+    given = {name: value for name, value in spec.host_env().items() if name not in _PASSING}
+    return {**given, "PATH": ":".join(host_path())} if isinstance(spec, LocalEnvironmentSpec) else given
+
+
+def _visible(spec: EnvironmentSpec) -> list[list[str]]:
+    """The content of what an environment shows of this machine."""
+    paths: list[str] = []
+    if isinstance(spec, SandboxEnvironmentSpec):
+        # What is visible anyway is the system, which is no part of an environment.
+        paths = [path for path in spec.sandbox.read_only_paths if not any(Path(path).is_relative_to(s) for s in SYSTEM)]
+    elif isinstance(spec, DockerEnvironmentSpec):
+        mounts = spec.docker.extra_mounts
+        paths = list(mounts) if isinstance(mounts, dict) else [mount.partition(":")[0] for mount in mounts]
+    return [[path, _content(Path(path))] for path in paths]
+
+
+@cache
+def _content(path: Path) -> str:
+    """What is in a file or a folder; nothing if it is not there or cannot be read."""
+    try:
+        if path.is_dir():
+            return content_key(path, list_entries(path))
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ExecutionError):
+        return ""
 
 
 def _interpreter(spec: EnvironmentSpec, submission: Path) -> Any:
@@ -119,10 +148,9 @@ def _interpreter(spec: EnvironmentSpec, submission: Path) -> Any:
             client.close()
     python = choose_interpreter(spec.environment.python, submission)
     folders = host_path() if isinstance(spec, LocalEnvironmentSpec) else HOST_PATH
-    return [str(python.path), python.version, _program(spec.commands.command, ":".join(folders))]
+    return [str(python.path), python.version, _content(python.path), _program(spec.commands.command, ":".join(folders))]
 
 
-@cache
 def _program(command: str, folders: str) -> str:
     """The content of the program that starts submissions, where it is not the Python that was chosen."""
     try:
@@ -130,10 +158,7 @@ def _program(command: str, folders: str) -> str:
     except (ValueError, IndexError):
         return ""
     found = None if first.startswith("python") else shutil.which(first, path=folders)
-    if found is None:
-        return ""
-    with Path(found).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return "" if found is None else _content(Path(found))
 
 
 def _options(options: RunOptions, selection: Selection) -> Any:
@@ -146,10 +171,20 @@ def _options(options: RunOptions, selection: Selection) -> Any:
 @cache
 def _evaluator() -> str:
     """This slop-code, down to the code that runs and judges, and what it judges with."""
-    root = Path(slop_code.__file__).parent
-    files = sorted(file for part in ("evaluation", "execution") for file in (root / part).rglob("*.py"))
-    code = [[str(file.relative_to(root)), hashlib.sha256(file.read_bytes()).hexdigest()] for file in files]
+    code = _code("evaluation", "execution")
     return _hash([slop_code.__version__, sys.version, [_version(name) for name in _LIBRARIES], code])
+
+
+@cache
+def _runs_programs() -> str:
+    """This slop-code as far as it puts cases to programs and sees what they do."""
+    return _hash([slop_code.__version__, _code("evaluation/adapters", "execution")])
+
+
+def _code(*parts: str) -> list[list[str]]:
+    root = Path(slop_code.__file__).parent
+    files = sorted(file for part in parts for file in (root / part).rglob("*.py"))
+    return [[str(file.relative_to(root)), hashlib.sha256(file.read_bytes()).hexdigest()] for file in files]
 
 
 def _version(library: str) -> str:

@@ -64,8 +64,13 @@ class LastRun(NamedTuple):
         known = {} if whole else self.outcomes() or {}
         for case in gone:
             known.pop(case, None)
+        now: dict[Case, str] = {}
         for report in reports:
-            known[report.group, report.id] = report.outcome or "error"
+            case = (report.group, report.id)
+            # Where several cases have one id, the one that did not pass counts: they can only be run together.
+            if now.get(case, "passed") == "passed":
+                now[case] = report.outcome or "error"
+        known |= now
         outcomes: dict[str, dict[str, str]] = {}
         for (group, case_id), outcome in known.items():
             outcomes.setdefault(group, {})[case_id] = outcome

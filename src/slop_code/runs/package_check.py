@@ -21,6 +21,7 @@ from slop_code.evaluation.listening import Listener
 from slop_code.evaluation.report import CorrectnessResults
 from slop_code.evaluation.runner import run_checkpoint
 from slop_code.evaluation.scheduler import WorkerPool
+from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.environment import EnvironmentSpec
 
 REFERENCE = "solution"
@@ -50,6 +51,8 @@ class Trial:
     errors: tuple[str, ...] = ()
     trouble: str = ""
     """Why it could not be run at all."""
+    first: VerifierReport | None = None
+    """The first case that a reference did not pass."""
 
     @property
     def name(self) -> str:
@@ -143,7 +146,14 @@ def exit_code(trials: list[Trial]) -> int:
 def _trial(solution: Solution, results: CorrectnessResults) -> Trial:
     failing = [f"{item.group}/{item.id}" for item in results.reports if item.outcome in {"failed", "timed out"}]
     errors = [f"{item.group}/{item.id}" for item in results.reports if item.outcome == "error"]
-    return Trial(solution, len(results.reports), tuple(failing), tuple(errors))
+    first = next((item for item in results.reports if item.outcome != "passed"), None)
+    return Trial(
+        solution,
+        len(results.reports),
+        tuple(failing),
+        tuple(errors),
+        first=first if solution.is_reference else None,
+    )
 
 
 def _folders(parent: Path) -> list[Path]:

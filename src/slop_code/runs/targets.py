@@ -87,7 +87,7 @@ def problem_finder(problem_path: Path) -> Callable[[str], Path]:
         if (problem_path / name / "config.yaml").is_file():
             return problem_path / name
         if not problem_path.is_dir():
-            raise ConfigError(f"{shown_path(problem_path)}: no such folder of problems; name it: slop-code -p DIR eval")
+            raise ConfigError(f"{shown_path(problem_path)}: no such folder of problems; name it: slop-code -p DIR …")
         if name not in by_name():
             shown = listed(sorted(by_name()))
             raise ConfigError(

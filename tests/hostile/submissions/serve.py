@@ -11,9 +11,13 @@ def port() -> int:
     return int(sys.argv[sys.argv.index("--port") + 1])
 
 
+def listening() -> socket.socket:
+    return socket.create_server(("127.0.0.1", port()), backlog=50)
+
+
 def visitors() -> Iterator[socket.socket]:
     """Connections, one after another, that have asked for something besides the health of the server."""
-    listener = socket.create_server(("127.0.0.1", port()), backlog=50)
+    listener = listening()
     while True:
         client, _ = listener.accept()
         if b" /health " in asked(client):

@@ -23,7 +23,12 @@ _SERVER_ERROR = 500
 
 
 class APIAdapter(Adapter):
-    """Starts the server with the first case, starts it again for the case after the one that found it dead."""
+    """Starts the server with the first case, starts it again for the case after the one that found it dead.
+
+    A server that ends is quickly seen to, and may do better with the next case. One that goes on without answering
+    costs all the time that it has for that, so it is waited for once: the cases after that one fail at once, until a
+    case resets what others did to the workspace.
+    """
 
     def __init__(
         self,
@@ -40,6 +45,10 @@ class APIAdapter(Adapter):
         self._port = config.port or session.free_port()
         self._line = self._server_line(command)
         self._exchange: Exchange | None = None
+        self._given_up = ""
+        """Why the server is not started any more, if so."""
+        self._had_cases = False
+        """Whether a server has answered in the workspace as it is."""
 
     @property
     def base_url(self) -> str:
@@ -52,9 +61,10 @@ class APIAdapter(Adapter):
             self.write_inputs(filled)
         except SpoiledWorkspaceError as error:
             return self._unanswered(filled, f"an earlier case spoiled this one: {error}")
-        exchange = self._exchange or self._start()
+        exchange = self._exchange or self._given_up or self._start(filled.id)
         if isinstance(exchange, str):
             return self._unanswered(filled, exchange)
+        self._had_cases = True
         started = time.monotonic()
         outcome = run_request(
             filled,
@@ -83,6 +93,13 @@ class APIAdapter(Adapter):
             attempts=1 + result.retries,
         )
 
+    def reset(self) -> None:
+        super().reset()
+        # From a workspace that nobody had used, it would start no better.
+        if self._had_cases:
+            self._given_up = ""
+        self._had_cases = False
+
     def close(self) -> None:
         if self._exchange is not None:
             self._forget()
@@ -101,7 +118,7 @@ class APIAdapter(Adapter):
         parts += [self.assets.fill_in(argument, self.session.layout.assets) for argument in self._config.arguments]
         return " ".join(parts)
 
-    def _start(self) -> Exchange | str:
+    def _start(self, case_id: str) -> Exchange | str:
         """Start the server and wait until it answers; or what went wrong, in words."""
         self.session.start(self._line, env=self.env)
         ready = wait_until_ready(
@@ -115,7 +132,11 @@ class APIAdapter(Adapter):
             self._exchange = Exchange(self._connect)
             return self._exchange
         outcome = self.session.stop()
-        return f"the server did not become ready: {ready.reason}\n{_how_it_ended(outcome)}"
+        trouble = f"the server did not become ready: {ready.reason}"
+        if ready.state == "late":
+            self._given_up = f'{trouble}; that was for case "{case_id}", and it was not started again for this one'
+            return f"{trouble}\nit was stopped then{_last_words_of(outcome)}"
+        return f"{trouble}\n{_how_it_ended(outcome)}"
 
     def _connect(self, timeout: float) -> socket.socket:
         return self.session.connect(self._config.address, self._port, timeout)
@@ -149,15 +170,19 @@ class APIAdapter(Adapter):
             status_code=-1,
             stderr=trouble,
         )
-        return Observation(result, fault=self.fault())
+        return Observation(result, fault=self.fault() or trouble.partition("\n")[0])
 
 
 def _how_it_ended(outcome: Outcome) -> str:
+    signalled = f"killed by signal {-outcome.status}" if outcome.status < -1 else "nobody saw how"
+    how = signalled if outcome.status < 0 else f"exit code {outcome.status}"
+    reason = f": {outcome.note}" if outcome.note else ""
+    return f"the server has ended ({how}{reason}){_last_words_of(outcome)}"
+
+
+def _last_words_of(outcome: Outcome) -> str:
     tail = (
         outcome.stderr[-_TAIL:].decode("utf-8", "replace").strip()
         or outcome.stdout[-_TAIL:].decode("utf-8", "replace").strip()
     )
-    signalled = f"killed by signal {-outcome.status}" if outcome.status < -1 else "nobody saw how"
-    how = signalled if outcome.status < 0 else f"exit code {outcome.status}"
-    reason = f": {outcome.note}" if outcome.note else ""
-    return f"the server has ended ({how}{reason})" + (f"; its last words:\n{tail}" if tail else " without a word")
+    return f"; its last words:\n{tail}" if tail else " without a word"

@@ -21,7 +21,7 @@ class AdapterError(SlopCodeError):
 class BaseAdapterConfig(BaseModel):
     """The keys that every `adapter:` block may have."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     tracked_files: list[str] = Field(
         default=[], description="Files, folders and globs in the workspace to collect after every case."

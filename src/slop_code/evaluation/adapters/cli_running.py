@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.adapters.models import CaseResult
 from slop_code.evaluation.adapters.running import Adapter, Observation, SpoiledWorkspaceError
+
+_NOT_FOUND = 127
+"""What a shell ends with when there is no such command."""
 
 
 class CLIAdapter(Adapter):
@@ -18,18 +22,20 @@ class CLIAdapter(Adapter):
         try:
             self.write_inputs(filled)
         except SpoiledWorkspaceError as error:
-            return Observation(_result(case, line, status_code=-1, stderr=f"an earlier case spoiled this one: {error}"))
+            spoiled = f"an earlier case spoiled this one: {error}"
+            return Observation(_result(case, line, status_code=-1, stderr=spoiled), fault=spoiled)
         stdin = (filled.stdin or "").encode("utf-8", "surrogatepass")
         fault = self.fault()
         outcome = self.session.run(line, stdin=stdin, timeout=filled.timeout_s, env=self.env)
         files, notes = self.collect(filled, expected)
+        stderr = outcome.stderr.decode("utf-8", "replace")
         result = _result(
             case,
             line,
             elapsed=outcome.wall_s,
             status_code=outcome.status,
             output=outcome.stdout.decode("utf-8", "replace"),
-            stderr=outcome.stderr.decode("utf-8", "replace"),
+            stderr=stderr,
             timed_out=outcome.timed_out,
             files=files,
         )
@@ -42,8 +48,14 @@ class CLIAdapter(Adapter):
             peak_memory=outcome.peak_memory,
             cut=bool(outcome.cut or notes),
             warnings=(*streams, *ended, *notes),
-            fault=fault,
+            fault=fault or (self._not_found(stderr) if outcome.status == _NOT_FOUND else ""),
         )
+
+    def _not_found(self, stderr: str) -> str:
+        """What is said if the shell did not find the environment's own command; nothing if it was another one."""
+        name = re.escape(self.command.partition(" ")[0])
+        said = re.search(rf"(?:^|: )({name}: (?:command )?not found)$", stderr, re.MULTILINE)
+        return said[1] if said else ""
 
     def close(self) -> None:
         """There is nothing that outlives a case."""

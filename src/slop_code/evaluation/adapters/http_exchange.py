@@ -140,7 +140,7 @@ def wait_until_ready(
         else:
             return Readiness("ready") if still_alive() else Readiness("dead", "it ended, and something else answers")
         if deadline.left() <= 0:
-            return Readiness("late", f"no HTTP answer to {health_path!r} within {budget_s:g} s: {seen}")
+            return Readiness("late", f"it did not answer at http://{host}{probe.target} within {budget_s:g} s: {seen}")
         time.sleep(min(pause, deadline.left()))
         pause = min(pause * 1.5, _LAST_PAUSE_S)
     return Readiness("dead", f"it ended before it answered: {seen or 'it was not even asked'}")

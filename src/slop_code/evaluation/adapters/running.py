@@ -28,7 +28,7 @@ class Observation:
     warnings: tuple[str, ...] = ()
     attempts: int = 1
     fault: str = ""
-    """Why there is nothing to judge, if that is the submission's own fault: it lacks its entry file."""
+    """Why there is nothing to judge, if that is the submission's own fault: it could not even be started."""
 
 
 class SpoiledWorkspaceError(SlopCodeError):

@@ -46,7 +46,7 @@ State = Annotated[
 class _Extensible(ReadableExtras):
     """Keys that we do not know are kept: read them as attributes or with `get`."""
 
-    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
+    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True, defer_build=True)
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a key, known or extra, or `default`."""

@@ -237,7 +237,20 @@ def _read_checkpoint(
         return None
     if problem is not None:
         _inherit(checkpoint, problem)
+        if problem.loader_script == "builtin:files":
+            _check_case_defaults(checkpoint, body, findings)
     return checkpoint
+
+
+def _check_case_defaults(checkpoint: CheckpointConfig, body: _Body, findings: Findings) -> None:
+    """Only the ready loader says what may stand in them."""
+    for group in checkpoint.groups.values():
+        if group.case_defaults:
+            from slop_code.evaluation.loaders.case_defaults import check_case_defaults
+
+            subject = f'group "{group.name}" of checkpoint "{body.key}": "case_defaults"'
+            where = (*body.at, "groups", group.name, "case_defaults")
+            check_case_defaults(group.case_defaults, subject, body.document, where, findings)
 
 
 def _inherit(checkpoint: CheckpointConfig, problem: ProblemConfig) -> None:

@@ -22,7 +22,7 @@ def _listed(value: Any) -> Any:
 class InputFileBody(BaseModel):
     """A file that is put into the workspace before the case runs."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     path: str = Field(min_length=1, description="Where the file goes, relative to the workspace.")
     content: Any = Field(default=None, description="What it holds, in the shape of its type.")
@@ -40,7 +40,7 @@ class InputFileBody(BaseModel):
 class FileExpectation(BaseModel):
     """What is expected of one file; with nothing but a path, that it exists."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     path: str = Field(min_length=1, description="The file, relative to the workspace.")
     content: Any = Field(default=None, description="All of its content.")
@@ -52,7 +52,7 @@ class FileExpectation(BaseModel):
 class ExpectedBody(BaseModel):
     """What a case should give. Only what is set here is verified; a verifier may read keys of its own."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     output: Any = Field(
         default=None,
@@ -72,7 +72,7 @@ class ExpectedBody(BaseModel):
 class CaseBody(BaseModel):
     """One case. Keys that we do not know are kept on the case for loaders' and verifiers' own use."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     name: Text | None = Field(default=None, description="Unique within the group; default: the file's name.")
     id: Text | None = Field(default=None, description="The same as `name`.")
@@ -115,10 +115,12 @@ class CaseBody(BaseModel):
 class _CaseList(BaseModel):
     """Several cases; the other keys are defaults for each of them."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     cases: list[CaseBody]
 
 
 class CaseFile(RootModel[CaseBody | list[CaseBody] | _CaseList]):
     """A case file: one case, a list of cases, or cases with common defaults."""
+
+    model_config = ConfigDict(defer_build=True)

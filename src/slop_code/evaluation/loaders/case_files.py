@@ -20,6 +20,7 @@ from slop_code.documents import Document, Location, read_documents
 from slop_code.evaluation.adapters.api import APICase, APIResult
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult, rank
+from slop_code.evaluation.loaders.case_defaults import check_case_defaults
 from slop_code.evaluation.loaders.case_file_models import TEXT_KEYS, CaseBody
 from slop_code.evaluation.loaders.helpers import get_files_from_globs, get_group_path
 from slop_code.evaluation.loaders.loader_protocol import BaseLoader, CaseStore, LoaderError, LoaderYieldType
@@ -45,7 +46,11 @@ class CaseFileLoader(BaseLoader):
         cases = (written for file in files for written in read_case_file(folder / file))
         ordered, missing = _in_order(cases, group.case_order) if group.case_order else (cases, [])
         seen: dict[str, Path] = {}
+        files_with_defaults: set[Path] = set()
         for written in ordered:
+            if written.defaults and written.document.path not in files_with_defaults:
+                files_with_defaults.add(written.document.path)
+                _check_defaults(written)
             earlier = seen.setdefault(written.name, written.document.path)
             if earlier is not written.document.path or written.repeated:
                 raise LoaderError(
@@ -114,6 +119,8 @@ class WrittenCase:
     document: Document
     at: Location
     values: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+    """What of the values stands beside `cases`, for all cases of the file."""
     repeated: bool = False
 
 
@@ -145,7 +152,7 @@ def read_case_file(path: Path) -> Iterator[WrittenCase]:
         values = _merged(defaults, _own_values(data, document, at))
         fallback = path.stem if len(bodies) == 1 else f"{path.stem}_{number}"
         name = str(values.get("id") or values.get("name") or fallback)
-        yield WrittenCase(name, document, at, values, repeated=name in names)
+        yield WrittenCase(name, document, at, values, defaults, repeated=name in names)
         names.add(name)
 
 
@@ -203,8 +210,17 @@ def _validated(
         return None
 
 
+def _check_defaults(written: WrittenCase) -> None:
+    findings = Findings()
+    check_case_defaults(written.defaults, 'what stands beside "cases"', written.document, (), findings)
+    for finding in findings.warnings:
+        get_logger(__name__).warning(str(finding))
+    if findings.errors:
+        raise LoaderError(str(FindingsError(findings.errors)))
+
+
 def _warn_of_typos(written: WrittenCase) -> None:
-    known = set(CaseBody.model_fields)
+    known = set(CaseBody.model_fields) | set(written.defaults)
     for key in written.values:
         match = closest(key, known) if key not in known else None
         if match:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import signal
 from collections.abc import Mapping
 from typing import Any
+
+from pydantic import ValidationError
 
 from slop_code.evaluation.adapters.models import CaseResult
 from slop_code.evaluation.author_code import author_code
@@ -53,10 +56,8 @@ def call_verifier(
         struck = _first_strike(error)
         struck.args = (f"still running after {time_limit:g} s",)
         raise VerifierError(f"the verifier was ended: {place_of(struck, folder)}") from error
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
     except BaseException as error:  # SystemExit and whatever else is no Exception
-        if folder is None and isinstance(error, VerifierError):
+        if is_ctrl_c(error) or (folder is None and isinstance(error, VerifierError)):
             raise
         raise VerifierError(f"the verifier raised: {place_of(error, folder)}") from error
 
@@ -69,6 +70,11 @@ def place_of(error: BaseException, folder: ScriptFolder | None) -> str:
     if not isinstance(error, SystemExit) and message != _text(error):
         error = type(name, (Exception,), {})(message).with_traceback(error.__traceback__)
     return folder.place_of(error)
+
+
+def is_ctrl_c(error: BaseException) -> bool:
+    """Whether the user interrupts. Where Ctrl-C is ignored, as in author processes, only the author's code can."""
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 def _first_strike(error: TimeIsUp) -> TimeIsUp:
@@ -125,7 +131,7 @@ def _kind(value: object) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    text = " ".join(_text(error).split())
+    text = first_reason(error) if isinstance(error, ValidationError) else " ".join(_text(error).split())
     return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
 
 

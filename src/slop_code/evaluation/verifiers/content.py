@@ -16,7 +16,7 @@ from slop_code.evaluation.verifiers.verifiers import deepdiff_verify
 from slop_code.execution.file_ops.errors import ContentError
 from slop_code.execution.file_ops.formats import decode
 from slop_code.execution.file_ops.kinds import Compression, FileType, resolve_suffix
-from slop_code.findings import listed
+from slop_code.findings import listed, shown_value
 
 CHECKS = ("content", "contains", "matches", "absent")
 """What may be said of a file beside its path."""
@@ -35,7 +35,6 @@ def judge_content(
     """
     if isinstance(expected, (str, bytes)):
         return _judge_text(expected, actual, tolerance, weight)
-    wanted = recordable(expected)
     found = actual
     if isinstance(actual, (str, bytes)):
         kind = FileType.JSONL if resolve_suffix(name)[0] is FileType.JSONL else FileType.JSON
@@ -45,7 +44,10 @@ def judge_content(
             at = f" in line {error.line}" if error.line else ""
             said = f"not {'JSON lines' if kind is FileType.JSONL else 'JSON'}{at}: {error}"
             return VerificationResult.create(f"{said}\n{shortened(actual, _SHOWN)}", False, weight)
-    if identical(wanted, found) or _same(wanted, found, tolerance):
+    if _identical(expected, found):
+        return VerificationResult.create({}, True, weight)
+    wanted = recordable(expected)
+    if _same(wanted, found, tolerance):
         return VerificationResult.create({}, True, weight)
     verdict = deepdiff_verify(found, wanted, weight, math_epsilon=tolerance)
     # DeepDiff is more lenient in places: true for 1, and private keys.
@@ -121,6 +123,14 @@ def _number(text: str) -> float:
     return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
+def _identical(expected: Any, actual: Any) -> bool:
+    """Whether they are the same, also where they are nested more deeply than what is recorded of a value."""
+    try:
+        return identical(expected, actual)
+    except RecursionError:
+        return False
+
+
 def _same(expected: Any, actual: Any, tolerance: float) -> bool:
     if isinstance(expected, dict):
         if not isinstance(actual, dict) or expected.keys() != actual.keys():
@@ -150,21 +160,28 @@ def _is_number(value: Any) -> bool:
 
 
 def _contains(wanted: Any, found: Any) -> VerificationResult:
-    part, text = str(wanted), _text(found)
+    part, text = _word("contains", wanted), _text(found)
     if part in text:
         return VerificationResult.create(f"✓ Contains {shortened(part, _SHOWN)!r}", True)
     return VerificationResult.create(f"does not contain {shortened(part, _SHOWN)!r}:\n{shortened(text, _SHOWN)}", False)
 
 
-def _matches(pattern: Any, found: Any) -> VerificationResult:
-    text = _text(found)
+def _matches(wanted: Any, found: Any) -> VerificationResult:
+    pattern, text = _word("matches", wanted), _text(found)
     try:
-        is_match = re.search(str(pattern), text, re.MULTILINE) is not None
+        is_match = re.search(pattern, text, re.MULTILINE) is not None
     except (re.error, OverflowError, RecursionError) as error:
         raise VerifierError(f"{pattern!r}, which a file should match, is not a regular expression: {error}") from error
     if is_match:
         return VerificationResult.create(f"✓ Matches /{pattern}/", True)
     return VerificationResult.create(f"nothing matches /{pattern}/:\n{shortened(text, _SHOWN)}", False)
+
+
+def _word(check: str, value: Any) -> str:
+    """What YAML made of a text: that, or a number. A list as a pattern would be a class of characters."""
+    if isinstance(value, str) or _is_number(value):
+        return str(value)
+    raise VerifierError(f'"{check}" in the expected result should be text, found {shown_value(value)}')
 
 
 def _text(value: Any) -> str:

@@ -85,7 +85,7 @@ def _find_class(module: ModuleType, script: Path, entrypoint: str | None) -> Any
             f'{shown_path(script)}: "verifier_entrypoint" names "{name}"{did_you_mean(name, defined)}, '
             f"which the script does not have (it defines {listed(defined)})"
         )
-    suited = [cls for cls in defined.values() if _satisfies_protocol(cls)]
+    suited = [cls for cls in dict.fromkeys(defined.values()) if _satisfies_protocol(cls)]
     if len(suited) == 1:
         return suited[0]
     if suited:

@@ -30,7 +30,7 @@ def json_safe(value: Any) -> Any:
     """A copy of `value` that JSON can hold; whatever JSON cannot hold becomes text. Never fails."""
     if type(value) in _JSON_SCALARS:
         return value
-    if isinstance(value, str):
+    if issubclass(type(value), str):  # an object can lie about its __class__, and its type cannot
         return str.__str__(value)
     try:
         return _copied(value, _JSON_SCALARS, MAX_DEPTH)
@@ -42,7 +42,7 @@ def recordable(value: Any) -> Any:
     """A copy of `value` that `to_json_text` keeps exactly: as `json_safe`, but bytes, nan and inf stay."""
     if type(value) in _RECORDED_SCALARS:
         return value
-    if isinstance(value, str):
+    if issubclass(type(value), str):
         return str.__str__(value)
     try:
         return _copied(value, _RECORDED_SCALARS, MAX_DEPTH)
@@ -53,7 +53,7 @@ def recordable(value: Any) -> Any:
 def json_diff(value: Any) -> Any:
     """`json_safe`, which gives a `DeepDiff` the shape of its own `to_json`."""
     deepdiff = sys.modules.get("deepdiff")  # where it is not loaded, nobody has a DeepDiff
-    if deepdiff is None or not isinstance(value, deepdiff.DeepDiff):
+    if deepdiff is None or not issubclass(type(value), deepdiff.DeepDiff):
         return json_safe(value)
     try:
         return json_safe(json.loads(value.to_json(force_use_builtin_json=True)))
@@ -152,6 +152,13 @@ def _parts(value: Any) -> dict[Any, Any] | list[Any] | None:
 
 
 def _scalar(value: Any, exact: bool) -> Any:
+    try:
+        return _plain_scalar(value, exact)
+    except Exception:  # noqa: BLE001  # a broken __str__, or a __getattr__ that raises, must not cost a report
+        return f"<{type(value).__name__}>"
+
+
+def _plain_scalar(value: Any, exact: bool) -> Any:
     if isinstance(value, Enum):
         value = value.value
     if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
@@ -168,21 +175,23 @@ def _scalar(value: Any, exact: bool) -> Any:
         return bytes(value) if exact else bytes(value).decode("utf-8", "backslashreplace")
     if isinstance(value, type):
         return value.__name__
-    try:
-        return str(value.isoformat() if hasattr(value, "isoformat") else value)
-    except Exception:  # noqa: BLE001  # a broken __str__ must not cost the case its report
-        return f"<{type(value).__name__}>"
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)
 
 
 def _free_name(key: Any, taken: Mapping[str, Any]) -> str:
-    if type(key) is str:
-        name = key
-    else:
-        scalar = _scalar(key, exact=False)
-        name = json.dumps(scalar) if scalar is None or isinstance(scalar, bool) else str(scalar)
+    name = key if type(key) is str else _key_name(_scalar(key, exact=False))
     while name in taken:
         name += f" ({type(key).__name__})"
     return name
+
+
+def _key_name(scalar: Any) -> str:
+    if scalar is None or isinstance(scalar, bool):
+        return json.dumps(scalar)
+    try:
+        return str(scalar)
+    except ValueError:  # an integer of more digits than Python writes in decimal
+        return hex(scalar)
 
 
 def _text_prefix(value: Any, limit: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from slop_code.evaluation.verifiers.comparison import close
 from slop_code.evaluation.verifiers.errors import VerifierError
-from slop_code.evaluation.verifiers.json_values import json_safe, shortened
+from slop_code.evaluation.verifiers.json_values import TOO_DEEP, recordable, shortened
 from slop_code.evaluation.verifiers.models import VerificationResult
 
 _SHOWN = 1_000
@@ -150,10 +150,10 @@ def _items(value: Any) -> list[Any] | None:
 def _left_over(wanted: list[Any], found: list[Any]) -> tuple[list[Any], list[Any]]:
     waiting: dict[Hashable, list[Any]] = {}
     for item in found:
-        waiting.setdefault(_frozen(json_safe(item)), []).append(item)
+        waiting.setdefault(_frozen(recordable(item)), []).append(item)
     missing = []
     for item in wanted:
-        same = waiting.get(_frozen(json_safe(item)))
+        same = waiting.get(_frozen(recordable(item)))
         if same:
             same.pop()
         else:
@@ -162,9 +162,15 @@ def _left_over(wanted: list[Any], found: list[Any]) -> tuple[list[Any], list[Any
 
 
 def _frozen(value: Any) -> Hashable:
-    """A JSON value as a key; 1 and 1.0 are the same key, true is another."""
+    """A recordable value as a key; 1 and 1.0 are the same key, true is another; bytes are the text that they spell."""
     if isinstance(value, dict):
         return frozenset((key, _frozen(item)) for key, item in value.items())
     if isinstance(value, list):
         return tuple(_frozen(item) for item in value)
-    return ("bool", value) if isinstance(value, bool) else (type(value) is str, value)
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
+    if value is TOO_DEEP:  # what is below was not looked at, so it is not said to be equal to anything
+        return object()
+    if isinstance(value, bool) or value != value:
+        return (type(value).__name__, str(value))
+    return (type(value) is str, value)

@@ -24,6 +24,7 @@ from slop_code.evaluation.verifiers.attributes import case_values, meant_attribu
 from slop_code.evaluation.verifiers.errors import VerifierError as VerifierError
 from slop_code.evaluation.verifiers.json_text import from_json_text, printable, spelled_out, to_json_text, untagged
 from slop_code.evaluation.verifiers.json_values import json_diff, json_safe, recordable
+from slop_code.evaluation.verifiers.weighted import weighted_mean
 
 if TYPE_CHECKING:
     from slop_code.evaluation.config import CheckpointConfig
@@ -36,7 +37,8 @@ def _recorded_value(value: Any, info: ValidationInfo) -> Any:
 
 
 def _case_fields(value: Any, info: ValidationInfo) -> Any:
-    return json_safe(untagged(value) if info.mode == "json" else value)
+    fields = json_safe(untagged(value) if info.mode == "json" else value)
+    return {spelled_out(name): item for name, item in fields.items()} if isinstance(fields, dict) else fields
 
 
 Recorded = Annotated[Any, PlainValidator(_recorded_value)]
@@ -47,7 +49,7 @@ Text = Annotated[str, AfterValidator(spelled_out)]
 class VerificationResult(BaseModel):
     """The verdict on one attribute, and what differed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     diff: Annotated[Any, PlainValidator(json_diff)]
     is_correct: bool
@@ -78,6 +80,8 @@ class AttributeResult(BaseModel):
 
     Values may be bytes. As JSON text they are written in the way that `json_text` describes.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     attribute: Text
     actual: Recorded
@@ -117,7 +121,7 @@ class AttributeResult(BaseModel):
 class VerifierReport(BaseModel):
     """All that is known of one case after it was judged, or after that went wrong (`error`)."""
 
-    model_config = ConfigDict(extra="forbid", use_enum_values=True)
+    model_config = ConfigDict(extra="forbid", use_enum_values=True, defer_build=True)
 
     id: Text
     group: Text
@@ -149,9 +153,9 @@ class VerifierReport(BaseModel):
 
     def calculate_score(self) -> float:
         """The weighted share of verified attributes that are correct; 0.0 if none was verified."""
-        verified = list(self.get_verified_attributes())
-        total = sum(result.weight for result in verified)
-        return sum(result.weight for result in verified if result.is_correct) / total if total else 0.0
+        return weighted_mean(
+            (result.weight, float(bool(result.is_correct))) for result in self.get_verified_attributes()
+        )
 
     def did_pass(self) -> bool:
         """Whether something was verified, all of it is correct, and there was no error."""

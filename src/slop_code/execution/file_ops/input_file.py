@@ -21,7 +21,7 @@ class InputFile(BaseModel):
     A bad path is found when the file is written, so that it costs its own case and not the whole loader.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     path: Path
     content: Any
@@ -110,7 +110,7 @@ class InputFile(BaseModel):
 def read_content(
     path: AnyPath, file_type: FileType | str | None = None, compression: Compression | str | None = None
 ) -> Any:
-    """Read a file as its type says (see the contract's table); type and compression as in `resolve_suffix`.
+    """Read a file as its type says (the table of types); type and compression as in `resolve_suffix`.
 
     Raises OSError if the file cannot be opened, InputFileError if it does not hold what its type promises.
     """
