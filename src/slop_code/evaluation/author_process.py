@@ -273,6 +273,8 @@ def _serve_nursery(channel: Channel) -> NoReturn:
     with quick_imports():
         from slop_code.evaluation import author_side
 
+        author_side.get_ready()
+
     def serve_bench(message: Any, descriptors: list[int]) -> NoReturn:
         author_side.serve_bench(Channel.from_descriptor(descriptors[0]), *message)
 

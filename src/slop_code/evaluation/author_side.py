@@ -11,19 +11,28 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
+from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.channel import Channel, ChannelClosed
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
 from slop_code.evaluation.desk import Bench, Desk
 from slop_code.evaluation.forking import fork_on_demand, keep_standard_descriptors
 from slop_code.evaluation.handing_out import SHOW_TRACE, HandedOut, Handful
 from slop_code.evaluation.listening import Selection
+from slop_code.evaluation.loaders.case_file_models import CaseBody
 from slop_code.evaluation.loaders.initialization import initialize_loader
 from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError
 from slop_code.evaluation.verifiers.errors import VerifierError
 from slop_code.evaluation.verifiers.initialization import initialize_verifier
+from slop_code.evaluation.verifiers.models import AttributeResult, VerificationResult, VerifierReport
 
 _CANNOT_BE_SENT = (pickle.PicklingError, TypeError, AttributeError, RecursionError, ValueError)
 _NAMES = ("id", "name", "group", "group_type", "checkpoint", "original_group", "original_checkpoint")
+
+
+def get_ready() -> None:
+    """Make the models that nearly every case needs before there is one to wait for them."""
+    for model in (CaseBody, CLICase, CLIResult, VerificationResult, AttributeResult, VerifierReport):
+        model.model_rebuild()
 
 
 def serve_bench(

@@ -116,7 +116,8 @@ class CheckpointRunner:
         self.pool = pool
         self.keep_reports = keep_reports
         self.label = RunLabel(problem.name, checkpoint.name, str(submission_path))
-        self.results = CorrectnessResults(
+        # All of it is ours, and validating it would make the models of everything that there can be in results.
+        self.results = CorrectnessResults.model_construct(
             problem_name=problem.name,
             problem_version=problem.version,
             name=checkpoint.name,
@@ -149,6 +150,8 @@ class CheckpointRunner:
                 )
                 try:
                     self._run_groups(groups, self._surroundings(bench, lanes, ledger, recall), ledger)
+                    # It takes a while to end, as the lanes do.
+                    bench.close()
                 finally:
                     if self._stopping.is_set():
                         ledger.break_off()

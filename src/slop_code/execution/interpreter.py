@@ -63,11 +63,10 @@ def choose_interpreter(wanted: str | None, submission: Path) -> Interpreter:
 
 def own_interpreter() -> Interpreter:
     """The Python that runs us, outside of any virtual environment."""
-    base = getattr(sys, "_base_executable", None) or sys.executable
-    found = _probe(Path(base))
-    if found is None:
-        raise ExecutionError(f"{base}: the Python that runs slop-code does not answer")
-    return found
+    base = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
+    if not base.is_file():
+        raise ExecutionError(f"{base}: the Python that runs slop-code is not there any more")
+    return Interpreter(base, "{}.{}.{}".format(*sys.version_info), Path(sys.base_prefix))
 
 
 @cache

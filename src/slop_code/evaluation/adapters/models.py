@@ -28,6 +28,8 @@ _NOT_NOTHING = frozenset(
         *("status_code", "tags", "timed_out", "tracked_files", "type"),
     }
 )
+# Values of a case that are text, whatever YAML makes of them: `[add, 1.50, yes]` is what the author sees.
+TEXT_KEYS = frozenset({"argv", "arguments", "id", "name", "stdin", "tags"})
 
 
 class CaseResultError(SlopCodeError):

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from slop_code.documents import Document, Location, read_document
 from slop_code.evaluation.adapters.api import APIAdapterConfig
 from slop_code.evaluation.adapters.cli import CLIAdapterConfig
+from slop_code.evaluation.adapters.models import TEXT_KEYS
 from slop_code.evaluation.config.errors import ConfigError
 from slop_code.evaluation.config.models import (
     CheckpointConfig,
@@ -22,7 +23,6 @@ from slop_code.evaluation.config.models import (
     find_checkpoint,
 )
 from slop_code.evaluation.config.regressions import expand_regressions, longer_timeout
-from slop_code.evaluation.loaders.case_file_models import TEXT_KEYS
 from slop_code.findings import Findings, did_you_mean, listed, shown_value
 from slop_code.logging import get_logger
 from slop_code.validation import report_unknown_keys, report_validation_error

@@ -11,8 +11,6 @@ from slop_code.evaluation.adapters.models import Seconds, Text, refuse_bool
 from slop_code.execution.file_ops import Compression, FileType
 
 TextList = list[Text]
-# Values that are text, whatever YAML makes of them: `[add, 1.50, yes]` is what the author sees.
-TEXT_KEYS = frozenset({"argv", "arguments", "id", "name", "stdin", "tags"})
 
 
 def _listed(value: Any) -> Any:

@@ -19,9 +19,9 @@ from pydantic import BaseModel, ValidationError
 from slop_code.documents import Document, Location, read_documents
 from slop_code.evaluation.adapters.api import APICase, APIResult
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
-from slop_code.evaluation.adapters.models import BaseCase, CaseResult, rank
+from slop_code.evaluation.adapters.models import TEXT_KEYS, BaseCase, CaseResult, rank
 from slop_code.evaluation.loaders.case_defaults import check_case_defaults
-from slop_code.evaluation.loaders.case_file_models import TEXT_KEYS, CaseBody
+from slop_code.evaluation.loaders.case_file_models import CaseBody
 from slop_code.evaluation.loaders.helpers import get_files_from_globs, get_group_path
 from slop_code.evaluation.loaders.loader_protocol import BaseLoader, CaseStore, LoaderError, LoaderYieldType
 from slop_code.execution.file_ops import InputFile
