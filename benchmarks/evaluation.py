@@ -179,7 +179,10 @@ def _evaluate(subject: Subject, kind: str, jobs: int, expected: int) -> float | 
     program = subject.command.split()[0]
     # The image has an interpreter of its own.
     command = "python3" if kind == "docker" and "python" in program else program
-    spec = make_spec(kind, commands={"command": command, "entry_file": subject.entry})
+    spec = make_spec(
+        kind,
+        commands={"command": command, "entry_file": subject.entry.replace(subject.problem.entry_file, "{entry_file}")},
+    )
     results = run_checkpoint(subject.submission, subject.problem, checkpoint, spec, options=RunOptions(jobs=jobs))
     assert sum(results.pass_counts.values()) == expected, (kind, results.pass_counts, results.errors[:3])
     if kind == "docker":

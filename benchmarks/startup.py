@@ -16,7 +16,7 @@ from benchmarks.measure import interleaved, table
 
 ROUNDS = 15
 TARGETS = {"slop-code --help": 10.0, "run-case, local": 25.0, "run-case, sandbox": 25.0}
-COMMAND = [sys.executable, "-c", "from slop_code.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from slop_code.command import main; main()"]
 
 
 def main() -> None:

@@ -7,8 +7,13 @@ import sys
 
 def main() -> None:
     try:
-        from slop_code.cli import main as run
+        from slop_code.quick_imports import quick_imports
 
+        with quick_imports():
+            if "run-case" in sys.argv:
+                from slop_code.cli.parsing_beside import main as run
+            else:
+                from slop_code.cli import main as run
         run()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SLOP_CODE = [sys.executable, "-c", "from slop_code.cli import main; main()"]
+SLOP_CODE = [sys.executable, "-c", "from slop_code.command import main; main()"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from difflib import unified_diff
 
-from slop_code.cli.case_runs import Asked, Finished, Loaded, report, run_once
+from slop_code.cli.asked import Asked
+from slop_code.cli.case_runs import Finished, Loaded, report, run_once
 from slop_code.cli.choices import UsageError
 from slop_code.cli.console import harmless, note, tell, wants_colour
 from slop_code.cli.styling import Paint

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from slop_code.cli.asked import Asked
 from slop_code.cli.case_json import as_array, brief_entry, full_entry
 from slop_code.cli.choices import (
     UsageError,
@@ -22,7 +22,7 @@ from slop_code.cli.console import emit, note, wants_colour
 from slop_code.cli.progress import make_progress
 from slop_code.cli.styling import Paint, terminal_width
 from slop_code.cli.summary import print_summary, summary
-from slop_code.evaluation.listening import RunInterrupted, RunOptions, Selection
+from slop_code.evaluation.listening import RunInterrupted, Selection
 from slop_code.findings import did_you_mean
 from slop_code.runs.last_run import LastRun
 
@@ -33,35 +33,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED, NOTHING = 130, 2
 SHOWN_IDS = 20
-
-
-class Asked(NamedTuple):
-    """What the command line asks for. Paths and names are as they were typed."""
-
-    problem_path: Path
-    snapshot: Path
-    problem: str
-    checkpoint: str
-    environment: str | None
-    selection: Selection
-    options: RunOptions
-    rerun_failed: bool = False
-    full: bool = False
-    table: bool = False
-    quiet: bool = False
-    junit: Path | None = None
-
-    def command(self) -> str:
-        """The command that runs just those cases again that did not pass."""
-        words = ["slop-code"]
-        if self.problem_path != Path("problems"):
-            words += ["-p", str(self.problem_path)]
-        words += ["tools", "run-case", "-s", str(self.snapshot), "-p", self.problem, "-c", self.checkpoint]
-        if self.environment is not None:
-            words += ["-e", self.environment]
-        for option, globs in (("-g", self.selection.groups), ("--case", self.selection.cases)):
-            words += [word for glob in globs if globs != ("*",) for word in (option, glob)]
-        return shlex.join([*words, "--rerun-failed"])
 
 
 class Loaded:

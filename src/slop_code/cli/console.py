@@ -9,8 +9,6 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-import typer
-
 # Whatever moves a cursor, changes colours, turns the direction of writing or cannot be seen at all.
 _HARMFUL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -35,7 +33,7 @@ def tell(text: str) -> None:
 def emit(text: str) -> None:
     """Give a machine what it asked for, with a newline. A reader that has gone away is no error."""
     try:
-        typer.echo(text)
+        print(text, flush=True)
     except BrokenPipeError:
         _discard_stdout()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from slop_code.cli.case_runs import NOTHING, Asked, Loaded, say_what_there_is
+from slop_code.cli.asked import Asked
+from slop_code.cli.case_runs import NOTHING, Loaded, say_what_there_is
 from slop_code.cli.choices import environment_of
 from slop_code.cli.console import emit, harmless, note, table
 from slop_code.evaluation.listening import Selection

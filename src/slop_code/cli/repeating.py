@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from slop_code.cli.asked import Asked
 from slop_code.cli.case_json import brief_entry, full_entry
-from slop_code.cli.case_runs import Asked, Loaded, report, run_once
+from slop_code.cli.case_runs import Loaded, report, run_once
 from slop_code.cli.console import note
 from slop_code.evaluation.listening import Selection
 from slop_code.runs.agreement import Agreement, with_reports

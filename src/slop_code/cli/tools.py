@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from slop_code.cli import options
+from slop_code.cli.asked import Asked, Wanted
 from slop_code.cli.choices import UsageError
-from slop_code.cli.console import emit
-from slop_code.evaluation.getting_ready import get_ready
-from slop_code.quick_imports import quick_imports
+from slop_code.cli.parsing_beside import answer
 
 app = typer.Typer(help="Tools for problem authors.", no_args_is_help=True)
 
@@ -94,13 +93,6 @@ def run_case(
     Exits with 0 if all passed, 1 if something failed or timed out, 2 for bad usage or nothing selected, 3 if
     something could not be judged, and 130 if it was interrupted; what had finished by then is printed.
     """
-    if not only_list:
-        get_ready()
-    with quick_imports():
-        import slop_code.evaluation.runner  # noqa: F401  # for all models to be made in this block
-        from slop_code.cli.case_json import as_array
-        from slop_code.cli.case_runs import Asked, load, report, run_once, wanted_selection
-
     modes = {"--list": only_list, "--repeat": repeat > 1, "--watch": watch, "--accept": accept}
     _only_one(*[name for name, given in modes.items() if given])
     if yes and not accept:
@@ -119,33 +111,8 @@ def run_case(
         quiet=quiet,
         junit=junit,
     )
-    if watch:
-        from slop_code.cli.watching import watch_cases
-
-        watch_cases(asked)
-    if accept:
-        from slop_code.cli.accepting import check_asking
-
-        check_asking(yes)
-    loaded = load(asked)
-    selection = wanted_selection(asked, loaded)
-    if isinstance(selection, int):
-        if not asked.table:
-            emit(as_array([]))
-        raise typer.Exit(selection)
-    if only_list:
-        from slop_code.cli.listing import show_cases
-
-        raise typer.Exit(show_cases(asked, loaded, selection))
-    if repeat > 1:
-        from slop_code.cli.repeating import run_repeatedly
-
-        raise typer.Exit(run_repeatedly(asked, loaded, selection, repeat))
-    if accept:
-        from slop_code.cli.accepting import run_and_accept
-
-        raise typer.Exit(run_and_accept(asked, loaded, selection, yes=yes))
-    raise typer.Exit(report(asked, loaded, run_once(asked, loaded, selection)))
+    wanted = Wanted(asked, only_list, repeat, watch, accept, yes, context.obj.verbose)
+    raise typer.Exit(answer(wanted))
 
 
 def _only_one(*given: str) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
-from typing import NoReturn
 
-import typer
-
+from slop_code.cli.asked import Asked
 from slop_code.cli.case_json import as_array
-from slop_code.cli.case_runs import INTERRUPTED, Asked, Loaded, load, report, run_once, wanted_selection
+from slop_code.cli.case_runs import INTERRUPTED, Loaded, load, report, run_once, wanted_selection
 from slop_code.cli.console import emit, note
 from slop_code.errors import SlopCodeError
 from slop_code.execution.environment import find_environment
@@ -20,8 +18,10 @@ from slop_code.runs.watched_files import Look, Watched, changes
 POLL_S = 0.25
 
 
-def watch_cases(asked: Asked) -> NoReturn:
-    """Run the cases, and again after each edit those that it affects. Each round prints an array.
+def watch_cases(asked: Asked) -> int:
+    """Run the cases, and again after each edit those that it affects, until Ctrl-C; the exit code for that.
+
+    Each round prints an array.
 
     Raises:
         SlopCodeError: the first round cannot even begin. Later such trouble is shown, and the next edit awaited.
@@ -29,8 +29,8 @@ def watch_cases(asked: Asked) -> NoReturn:
     loaded = load(asked)
     watched = _watched(asked, loaded)
     before = watched.look()
-    _round(asked, loaded)
-    while True:
+    code = _round(asked, loaded)
+    while code != INTERRUPTED:
         _say(asked, f"watching {shown_path(watched.problem.path)} and {shown_path(watched.submission)}; Ctrl-C ends it")
         after = _after_an_edit(watched, before)
         edited = changes(before, after)
@@ -40,9 +40,10 @@ def watch_cases(asked: Asked) -> NoReturn:
             loaded = load(asked, loaded.environment if asked.environment is None else None)
             watched = _watched(asked, loaded)
             before = watched.look()
-            _round(_narrowed(asked, loaded, watched.affected(edited)), loaded)
+            code = _round(_narrowed(asked, loaded, watched.affected(edited)), loaded)
         except SlopCodeError as error:
             note(f"error: {error}")
+    return code
 
 
 def _watched(asked: Asked, loaded: Loaded) -> Watched:
@@ -50,13 +51,12 @@ def _watched(asked: Asked, loaded: Loaded) -> Watched:
     return Watched(loaded.problem, loaded.checkpoint, loaded.snapshot.resolve(), loaded.environment, file)
 
 
-def _round(asked: Asked, loaded: Loaded) -> None:
+def _round(asked: Asked, loaded: Loaded) -> int:
     selection = wanted_selection(asked, loaded) if asked.selection.groups else 0
     if isinstance(selection, int):
         emit(as_array([]))
-        return
-    if report(asked, loaded, run_once(asked, loaded, selection)) == INTERRUPTED:
-        raise typer.Exit(INTERRUPTED)
+        return selection
+    return report(asked, loaded, run_once(asked, loaded, selection))
 
 
 def _narrowed(asked: Asked, loaded: Loaded, affected: frozenset[str]) -> Asked:
