@@ -54,15 +54,15 @@ def _play(paths: Sequence[str], *, scoped: bool) -> tuple[list[str], str]:
 
 
 def main() -> None:
-    from slop_code.execution.process import Command
+    from slop_code.execution import process
     from tests.hostile.host import Host
     from tests.hostile.rules import ATTACKS
     from tests.hostile.stage import Stage
 
     way, *paths = sys.argv[1:]
     if way == "unscoped":
-        make = Command.__init__
-        Command.__init__ = lambda self, *values, **named: make(self, *values, **{**named, "scoped": False})  # type: ignore[method-assign]
+        request_of = process._request
+        process._request = lambda command: {**request_of(command), "scoped": False}
     attacks = {attack.path: attack for attack in ATTACKS}
     host, stage = Host(), Stage("local")
     try:

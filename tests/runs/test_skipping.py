@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +262,7 @@ def test_a_sandbox_has_a_fingerprint_of_its_own(done: World) -> None:
 
 def test_the_chosen_python_counts(done: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def newer(wanted: str | None, submission: Path) -> Interpreter:
-        return replace(choose_interpreter(wanted, submission), version="3.99.0")
+        return choose_interpreter(wanted, submission)._replace(version="3.99.0")
 
     monkeypatch.setattr("slop_code.runs.fingerprint.choose_interpreter", newer)
     assert set(done.look().values()) == {"the environment's interpreter changed"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -151,7 +150,7 @@ def wanted_selection(asked: Asked, loaded: Loaded) -> Selection | int:
     if not chosen:
         note("nothing of that failed the last time" if failed else "nothing failed the last time")
         return 0
-    return replace(wanted, only=chosen)
+    return wanted._replace(only=chosen)
 
 
 def report(asked: Asked, loaded: Loaded, finished: Finished, entries: list[dict[str, Any]] | None = None) -> int:

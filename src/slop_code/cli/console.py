@@ -71,7 +71,7 @@ def protect_stdout() -> None:
     File descriptor 1 becomes stderr, so that whatever authors' code, its C libraries or its subprocesses write there
     cannot come between the lines that a machine reads. What we print is UTF-8, whatever the locale says.
     """
-    _occupy_missing()
+    occupy_missing()
     own = os.dup(1)
     if sys.stdout is not None:
         sys.stdout.flush()
@@ -90,7 +90,7 @@ def finish_stdout() -> None:
         _discard_stdout()
 
 
-def _occupy_missing() -> None:
+def occupy_missing() -> None:
     """Give the three standard descriptors to nobody where we were started without, or the next file would get one."""
     for number in range(3):
         try:

@@ -21,8 +21,11 @@ _waiting: int | None = None
 
 def main() -> None:
     """The `slop-code` command for command lines with `run-case` in them."""
+    from slop_code.cli.console import occupy_missing
     from slop_code.cli.ending import run_to_the_end
 
+    # Before anything of ours gets one of their numbers.
+    occupy_missing()
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -68,7 +71,7 @@ def _parse(writing: int) -> NoReturn:
         _waiting = writing
         # Ctrl-C is for the process that people see.
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-        from slop_code.cli.app import main
+        from slop_code.cli.commands import main
 
         main()
         code = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
 
 from slop_code.cli.asked import Asked
 from slop_code.cli.case_json import as_array
@@ -65,7 +64,7 @@ def _narrowed(asked: Asked, loaded: Loaded, affected: frozenset[str]) -> Asked:
     if not wanted:
         _say(asked, "it affects none of the cases")
     literal = tuple(re.sub(r"([*?\[])", r"[\1]", name) for name in wanted)
-    return asked._replace(selection=replace(asked.selection, groups=literal))
+    return asked._replace(selection=asked.selection._replace(groups=literal))
 
 
 def _say(asked: Asked, text: str) -> None:

@@ -7,7 +7,6 @@ import os
 import pickle
 import signal
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -96,7 +95,7 @@ def _reply(channel: Channel, function: Callable[[], Any]) -> None:
         pass
     except _CANNOT_BE_SENT as error:
         if isinstance(answer[1], Handful):
-            channel.send(("ok", replace(answer[1], cases=tuple(map(_sendable, answer[1].cases)))))
+            channel.send(("ok", answer[1]._replace(cases=tuple(map(_sendable, answer[1].cases)))))
         else:
             channel.send(("failed", f"a value of the report cannot leave the verifier's process: {error}"))
 
@@ -108,5 +107,5 @@ def _sendable(handed: HandedOut) -> HandedOut:
     except _CANNOT_BE_SENT as error:
         named = {name: getattr(handed.case, name) for name in _NAMES}
         trouble = f"the case cannot be put to a submission: it has a value that is no plain data ({error})"
-        return replace(handed, case=type(handed.case).model_construct(**named), trouble=trouble)
+        return handed._replace(case=type(handed.case).model_construct(**named), trouble=trouble)
     return handed

@@ -12,5 +12,6 @@ def get_ready() -> None:
     Warden.launch_ahead()
     with quick_imports():
         # What both this process and the author processes need is imported once, and then they part.
+        import slop_code.evaluation.config  # noqa: F401
         from slop_code.evaluation.author_process import Nursery
     Nursery.make_ahead()

@@ -6,11 +6,11 @@ import contextlib
 import hashlib
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
+from typing import NamedTuple
 
 from slop_code.evaluation.adapters.base import AdapterError
 from slop_code.evaluation.adapters.models import CaseResult
@@ -36,8 +36,7 @@ _LONGEST_NAME = 200
 _AGAIN_AFTER_FAILURE = "it {} the first time; this is what it did when it was run again, alone"
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What the groups of a run share."""
 
     pool: WorkerPool
@@ -56,16 +55,14 @@ class Surroundings:
     finished: Callable[[GroupConfig, VerifierReport, Finding | None], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """An observation, and what it is an observation of."""
 
     subject: Subject
     observation: Observation
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(NamedTuple):
     """What came of running a case: an observation, or why there is none. `lost` if none of the others can run either.
 
     `company` says whether anything else ran at the same time.
@@ -200,7 +197,7 @@ class GroupRun:
         # A name is not content: the case may have had another one.
         named = {"id": handed.case.id, "group": handed.case.group, "group_type": handed.case.group_type}
         result = kept.observation.result.model_copy(update=named)
-        return Arrived(handed, replace(kept.observation, result=result))
+        return Arrived(handed, kept.observation._replace(result=result))
 
     def report(self, report: VerifierReport, arrival: Arrived, key: str) -> None:
         """A case is through; `key` is what its observation depended on besides the place."""
@@ -224,7 +221,7 @@ class GroupRun:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copytree(lane.session.workspace, place, symlinks=True, ignore=_neither_file_nor_folder)
             except (OSError, shutil.Error) as error:
-                return replace(seen, warnings=(*seen.warnings, f"the workspace could not be kept: {error}"))
+                return seen._replace(warnings=(*seen.warnings, f"the workspace could not be kept: {error}"))
         return seen
 
     def _kept(self, handed: HandedOut) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from slop_code.evaluation.adapters.models import BaseCase
 
@@ -11,8 +11,7 @@ from slop_code.evaluation.adapters.models import BaseCase
 SHOW_TRACE = signal.SIGUSR2
 
 
-@dataclass(frozen=True, slots=True)
-class HandedOut:
+class HandedOut(NamedTuple):
     """A case to run. Its tracked files include those that are expected. `wanted` is false for one that only has to
     run for the state that it leaves."""
 
@@ -23,8 +22,7 @@ class HandedOut:
     """Why it cannot be put to a submission, if that is known already."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handful:
+class Handful(NamedTuple):
     """The next cases of a group; after the last one, why there are no more: an error, or None if all is well."""
 
     cases: tuple[HandedOut, ...]

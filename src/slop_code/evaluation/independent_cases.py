@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from itertools import islice, takewhile
 
 from slop_code.evaluation.group_run import Arrived, GroupRun
@@ -145,7 +144,7 @@ class _Crowd:
                 if own is not None:
                     own.close()
             if arrival is not None:
-                run.arrivals.put(replace(arrival, company=task.company))
+                run.arrivals.put(arrival._replace(company=task.company))
 
         seconds = run.around.times.get((run.group.name, handed.case.id), 0.0)
         task = pool.submit(work, ticket=own or self._ticket, seconds=seconds)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from slop_code.evaluation.report import CorrectnessResults
     from slop_code.evaluation.verifiers.models import VerifierReport
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Which groups and cases are wanted; everything by default. Plain data, since it travels to other processes."""
 
     groups: tuple[str, ...] = ("*",)
@@ -33,8 +31,7 @@ class Selection:
         return (self.only is None or (group, case_id) in self.only) and _matches(case_id, self.cases)
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(NamedTuple):
     """How a checkpoint is run."""
 
     jobs: int | None = None
@@ -53,8 +50,7 @@ class RunOptions:
     """A hash of what else matters for that, besides what a run itself knows of."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunLabel:
+class RunLabel(NamedTuple):
     """Which run something happened in: one submission at one checkpoint of one problem."""
 
     problem: str

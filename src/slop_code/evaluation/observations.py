@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from slop_code.evaluation.adapters.api import APIResult
 from slop_code.evaluation.adapters.cli import CLIResult
@@ -35,16 +34,14 @@ _ENDED = "the program was ended: "
 _KINDS: dict[str, type[CaseResult]] = {"cli": CLIResult, "api": APIResult}
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """What a case's observation depends on, as hashes: the `place` is the same for all cases of a run."""
 
     place: str
     case: str
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """A stored observation. One that is not `whole` lacks parts that were too large, or secrets that were masked."""
 
     group: str
@@ -56,7 +53,7 @@ class Kept:
     def seen_as(self, case: BaseCase) -> Observation:
         """The observation as one of `case`, which asks the same and may have another name."""
         names = {"id": case.id, "group": case.group, "group_type": case.group_type}
-        return replace(self.observation, result=self.observation.result.model_copy(update=names))
+        return self.observation._replace(result=self.observation.result.model_copy(update=names))
 
 
 def is_clean(observation: Observation) -> bool:

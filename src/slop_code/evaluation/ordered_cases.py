@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 
 from slop_code.evaluation.author_process import DeskError
 from slop_code.evaluation.group_run import Arrived, GroupRun
@@ -126,7 +125,7 @@ class _Row:
                 return
             if handed.wanted:
                 run.around.started(run.group, handed.case.id)
-            run.arrivals.put(replace(self._in_lane(handed), company=task.company))
+            run.arrivals.put(self._in_lane(handed)._replace(company=task.company))
 
         task = run.around.pool.submit(work, ticket=self._ticket)
         arrival = run.arrivals.get()

@@ -8,10 +8,9 @@ reports.partial.jsonl   only while a run is going on, or after one that did not 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
@@ -143,8 +142,7 @@ class CorrectnessResults(BaseModel):
         return load_results(cls, Path(directory), with_reports=with_reports)
 
 
-@dataclass(frozen=True, slots=True)
-class CaseDigest:
+class CaseDigest(NamedTuple):
     """What the summary needs to know of a case."""
 
     id: str

@@ -11,8 +11,8 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from slop_code.execution.workspace import remove
 
@@ -20,8 +20,7 @@ DEFAULT_LIMIT = 20 << 30
 COMPLETE = "complete"
 
 
-@dataclass(frozen=True, slots=True)
-class CachedImage:
+class CachedImage(NamedTuple):
     """One image of the cache."""
 
     folder: Path

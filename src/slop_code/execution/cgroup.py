@@ -11,9 +11,9 @@ import os
 import secrets
 import signal
 import time
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 _ROOT = Path("/sys/fs/cgroup")
 # The helpers that start the programs are in the group, too.
@@ -27,8 +27,7 @@ shift; exec "$@"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """One limit of a group: the folder it is kept in, its file there, and its value."""
 
     folder: Path
@@ -36,8 +35,7 @@ class Limit:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class ControlGroup:
+class ControlGroup(NamedTuple):
     """A group of processes: one folder, or one for each kind of limit where the system keeps them apart."""
 
     limits: tuple[Limit, ...]

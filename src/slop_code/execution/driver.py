@@ -6,7 +6,6 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +172,7 @@ def run_setup(lines: Sequence[str], warden: Warden, shell: Command) -> list[Setu
     steps: list[SetupStep] = []
     for line in lines:
         started = time.monotonic()
-        outcome = warden.run(replace(shell, argv=[*shell.argv, line], timeout=_SETUP_TIMEOUT_S, limits=_SETUP_LIMITS))
+        outcome = warden.run(shell._replace(argv=[*shell.argv, line], timeout=_SETUP_TIMEOUT_S, limits=_SETUP_LIMITS))
         output = (outcome.stdout + outcome.stderr).decode("utf-8", "replace")
         steps.append(SetupStep(line, outcome.status, output[-20_000:], time.monotonic() - started))
     return steps

@@ -15,9 +15,9 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from slop_code.execution.cache import COMPLETE, DEFAULT_LIMIT, cache_folder, clear_cache, locked
 from slop_code.execution.environment import EnvironmentSpec
@@ -31,8 +31,7 @@ FORMAT = 3
 _SHARED_FROM = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Preparation:
+class Preparation(NamedTuple):
     """What a driver's preparation of an image gave."""
 
     steps: tuple[SetupStep, ...]
@@ -126,13 +125,17 @@ def _finish(folder: Path, done: Preparation, submitted: set[str], *, strict: boo
     shared = sorted(_shared_folders(folder / "workspace", submitted))
     for name in shared:
         _make_read_only(folder / "workspace" / name)
-    record = {"format": FORMAT, "shared": shared, "made": _made(folder, done), **asdict(done)}
+    record = {"format": FORMAT, "shared": shared, "made": _made(folder, done), **_as_json(done)}
     partial = folder / f"{COMPLETE}.partial"
     with partial.open("w", encoding="utf-8") as file:
         json.dump(record, file)
         file.flush()
         os.fsync(file.fileno())
     partial.rename(folder / COMPLETE)
+
+
+def _as_json(done: Preparation) -> dict[str, Any]:
+    return {**done._asdict(), "steps": [step._asdict() for step in done.steps], "tools": done.tools._asdict()}
 
 
 def _made(folder: Path, done: Preparation) -> str:

@@ -12,9 +12,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from slop_code.execution.errors import ExecutionError
 
@@ -24,8 +24,7 @@ print(os.path.realpath(sys._base_executable), "%d.%d.%d" % sys.version_info[:3],
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(NamedTuple):
     """A Python on this machine: its executable, its version, and the folder that holds its library."""
 
     path: Path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from slop_code.execution.cgroup import ControlGroup
@@ -70,7 +69,7 @@ class LocalSession(Session):
     def command(
         self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
     ) -> Command:
-        return replace(super().command(line, env, stdin=stdin, timeout=timeout), scoped=True)
+        return super().command(line, env, stdin=stdin, timeout=timeout)._replace(scoped=True)
 
     def _launch(self) -> ReachableWarden:
         warden = Warden.launch(

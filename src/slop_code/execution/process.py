@@ -17,9 +17,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 from slop_code.execution.cgroup import ControlGroup
 from slop_code.execution.errors import ExecutionError
@@ -39,8 +39,7 @@ class WardenLostError(ExecutionError):
     """The helper process is gone or does not answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What a command may take. The defaults are far above what an honest program needs."""
 
     memory: int | None = 4 << 30
@@ -72,8 +71,7 @@ class Limits:
         return {"RLIMIT_NPROC": 2 * others + self.processes}
 
 
-@dataclass(frozen=True, slots=True)
-class Writable:
+class Writable(NamedTuple):
     """The folders that a program can write to, as its warden sees them; `given` bytes are in them from the start.
 
     What is in the folders `without` is not the program's.
@@ -84,8 +82,7 @@ class Writable:
     given: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A program to start: its exact arguments and all that it sees.
 
     One that `tells_status` writes to descriptor 9 how its own child ended: a shell's words for a signal, if it was one,
@@ -98,16 +95,15 @@ class Command:
     env: Mapping[str, str]
     stdin: bytes = b""
     timeout: float | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     user: tuple[int, int] | None = None
     tells_status: bool = False
     writable: Writable | None = None
-    files: Mapping[int, str] = field(default_factory=dict)
+    files: Mapping[int, str] = MappingProxyType({})
     scoped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a command ended and what it gave.
 
     `status` is the exit code, the negative number of the signal that killed it, or -1 after a timeout. `note` says
@@ -368,7 +364,7 @@ def _request(command: Command) -> dict[str, Any]:
         "scoped": command.scoped,
     }
     if command.writable is not None and limits.disk is not None:
-        request["disk"] = {**asdict(command.writable), "allowance": limits.disk}
+        request["disk"] = {**command.writable._asdict(), "allowance": limits.disk}
     if command.user is not None:
         request["uid"], request["gid"] = command.user
     return request

@@ -26,7 +26,6 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -116,8 +115,7 @@ class SandboxSession(Session):
         options = {ARGUMENTS_FD: "--args", FILTER_FD: "--seccomp"}
         wrapper = [self._bwrap, *(part for number in self._files for part in (options[number], str(number)))]
         return self._warden.run(
-            replace(
-                inside,
+            inside._replace(
                 argv=[*wrapper, "--", *enter(self.owner), SHELL, "-c", _TELLING_SHELL, *inside.argv],
                 cwd="/",
                 user=None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import platform
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Instructions of the kernel's packet filters.
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -21,8 +21,7 @@ _X32_BIT = 0x40000000
 _CLONE3 = 435
 
 
-@dataclass(frozen=True, slots=True)
-class _Architecture:
+class _Architecture(NamedTuple):
     audit_number: int
     keyrings: tuple[int, int, int]
     clone: int

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from slop_code.execution.environment import EnvironmentSpec
 from slop_code.execution.errors import ExecutionError
@@ -16,8 +16,7 @@ from slop_code.execution.shell import shell_argv
 from slop_code.execution.workspace import Template, Workspace, empty, remove
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Where a program finds things: its workspace, HOME, TMPDIR, prepared tools (read-only) and assets (read-only)."""
 
     workspace: str
@@ -27,8 +26,7 @@ class Layout:
     assets: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetupStep:
+class SetupStep(NamedTuple):
     """A setup command that was run, and how it ended."""
 
     command: str
@@ -37,8 +35,7 @@ class SetupStep:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedTools:
+class PreparedTools(NamedTuple):
     """What preparation put beside the workspace: folders for PATH and variables, as programs see them."""
 
     path: tuple[str, ...] = ()

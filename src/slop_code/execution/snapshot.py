@@ -8,15 +8,14 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from slop_code.execution.errors import ExecutionError
 from slop_code.paths import shown_path
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A file, folder or link of a tree. Other things (sockets, devices, FIFOs) are no part of a submission."""
 
     path: str

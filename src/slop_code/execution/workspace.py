@@ -19,8 +19,8 @@ import stat
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from slop_code.execution.snapshot import Entry
 
@@ -34,8 +34,7 @@ _MEMORY_LIMIT = 8 << 20
 Stamp = tuple[int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """What a fresh workspace holds: the entries of an image's folder, with the contents of small files at hand."""
 
     folder: Path

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -224,7 +224,7 @@ class Evaluation:
         return self._asked.selection == Selection()
 
     def _run_whole(self, target: Target, pool: WorkerPool, made_of: Fingerprint) -> CorrectnessResults:
-        options = replace(self._asked.options, reuse=self._asked.reuse, surroundings=made_of.surroundings)
+        options = self._asked.options._replace(reuse=self._asked.reuse, surroundings=made_of.surroundings)
         return self._run(target, pool, options, output_dir=target.snapshot.results, keep_reports=False)
 
     def _run_part(self, target: Target, pool: WorkerPool) -> CorrectnessResults:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from slop_code.errors import SlopCodeError
 from slop_code.evaluation.adapters.base import CaseT
@@ -16,8 +15,7 @@ from slop_code.execution.file_ops import InputFile, InputFileError, collect_trac
 from slop_code.execution.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What a submission did with one case, apart from any verdict."""
 
     result: CaseResult
