@@ -51,9 +51,11 @@ def own_containers(kind: str) -> set[str]:
         client.close()
 
 
+@pytest.mark.parametrize("count", [100, pytest.param(500, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("kind", DRIVERS)
-def test_many_cases_in_a_row_leave_nothing_behind(kind: str, submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    count = 500
+def test_many_cases_in_a_row_leave_nothing_behind(
+    kind: str, count: int, submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A place for temporary folders that nobody else uses; short, because sockets have short paths.
     private = tempfile.mkdtemp(prefix="t", dir="/tmp")
     monkeypatch.setattr(tempfile, "tempdir", private)
