@@ -17,7 +17,7 @@ import slop_code.evaluation.author_side  # noqa: F401
 from slop_code.logging import setup_logging
 
 settings.register_profile(
-    "normal", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "normal", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -272,6 +272,7 @@ def test_an_environment_that_says_uv_run_and_uv_add_works(kind: str, program: Pa
             assert outcome.stdout == b"hello\n", outcome.stderr
 
 
+@pytest.mark.nightly
 def test_without_uv_venv_and_pip_do_the_same(program: Path) -> None:
     from slop_code.execution.python_setup import virtualenv_commands
 

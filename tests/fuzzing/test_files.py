@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slop_code.evaluation import ProblemConfig
@@ -25,6 +25,8 @@ from slop_code.evaluation.loaders import LoaderError, NoOpStore
 from slop_code.evaluation.runner import initialize_loader
 from slop_code.execution import EnvironmentSpec, ExecutionError
 from slop_code.execution.file_ops import InputFileError
+
+often = settings(max_examples=max(200, settings().max_examples))
 
 CONFIG: dict[str, Any] = {
     "name": "fuzzed",
@@ -234,11 +236,13 @@ def broken(valid: Any, write: Callable[[Any], bytes] = as_yaml) -> st.SearchStra
     return mutated(valid).map(write) | torn(write(valid).decode())
 
 
+@often
 @given(data=broken(CONFIG))
 def test_configuration(data: bytes) -> None:
     read_config(data)
 
 
+@often
 @given(
     file=st.tuples(st.just("a.yaml"), broken(CASES) | broken(CASE), st.just("cli"))
     | st.tuples(st.just("a.yaml"), broken(API_CASES), st.just("api"))
@@ -249,6 +253,7 @@ def test_case_files(file: tuple[str, bytes, str]) -> None:
     read_cases(*file)
 
 
+@often
 @given(data=broken(SANDBOX) | broken(DOCKER))
 def test_environment_files(data: bytes) -> None:
     read_environment(data)

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow  # type: ignore[import-untyped]
 import pyarrow.parquet  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slop_code.evaluation.report import CorrectnessResults, ReportError, iter_reports
@@ -78,7 +78,6 @@ def test_results_without_a_case_survive_too(tmp_path: Path) -> None:
 
 
 @given(RECORDABLE, RECORDABLE, JSON, st.floats(0, 10), st.datetimes())
-@settings(max_examples=settings().max_examples // 2)
 def test_every_value_survives_with_its_type(
     unsynced: Path, actual: Any, expected: Any, other: Any, weight: float, timestamp: datetime
 ) -> None:
