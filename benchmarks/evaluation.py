@@ -39,6 +39,8 @@ TARGETS = {"local": 1.15, "sandbox": 1.35, "docker": 1.4}
 OWN_CPU_MS = 4.0
 FIXED_S = 0.3
 _NAIVE_CASES = 20
+# What programs see in an evaluation is no more than this, and some variables cost them time.
+_PLAIN = {"PATH": os.environ.get("PATH", os.defpath)}
 
 # The cases of the example, again and again under other names, until there are enough of them.
 _GROWN = """
@@ -163,7 +165,7 @@ def _bare_commands(subject: Subject, cases: list[tuple[Any, Any]], folder: Path)
 
     def run(item: tuple[list[str], Path, bytes]) -> None:
         argv, place, stdin = item
-        subprocess.run(argv, cwd=place, input=stdin, capture_output=True, check=False)
+        subprocess.run(argv, cwd=place, input=stdin, capture_output=True, check=False, env=_PLAIN)
 
     def run_all(count: int) -> None:
         with ThreadPoolExecutor(count) as threads:
