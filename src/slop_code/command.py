@@ -10,7 +10,7 @@ def main() -> None:
         from slop_code.quick_imports import quick_imports
 
         with quick_imports():
-            if "run-case" in sys.argv:
+            if sys.argv[1:3] == ["tools", "run-case"]:
                 from slop_code.cli.parsing_beside import main as run
             else:
                 from slop_code.cli import main as run

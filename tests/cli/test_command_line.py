@@ -162,3 +162,21 @@ def test_streams_that_cannot_be_written_to_are_no_traceback(arguments: str, redi
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
     assert done.returncode == (2 if redirection == ">/dev/full" else 0), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "forks"),
+    [
+        ("tools run-case --help", True),
+        # Whatever is only called so is none of it: a fork would go on after Ctrl-C.
+        ("problems show run-case", False),
+        ("-p tools problems show run-case", False),
+    ],
+)
+def test_only_the_command_line_of_run_case_is_parsed_in_a_fork(words: str, forks: bool) -> None:
+    script = "import os, sys\nos.fork = lambda: sys.exit('forked')\nfrom slop_code.command import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words.split()], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ("forked" in done.stderr) == forks
+    assert done.returncode == (1 if forks else 2)

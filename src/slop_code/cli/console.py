@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+from slop_code.descriptors import occupy_missing
+
 # Whatever moves a cursor, changes colours, turns the direction of writing or cannot be seen at all.
 _HARMFUL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -88,15 +90,6 @@ def finish_stdout() -> None:
         sys.stdout.flush()
     except (OSError, ValueError):
         _discard_stdout()
-
-
-def occupy_missing() -> None:
-    """Give the three standard descriptors to nobody where we were started without, or the next file would get one."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
 
 
 def _discard_stdout() -> None:

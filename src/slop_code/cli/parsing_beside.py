@@ -20,9 +20,9 @@ _waiting: int | None = None
 
 
 def main() -> None:
-    """The `slop-code` command for command lines with `run-case` in them."""
-    from slop_code.cli.console import occupy_missing
+    """The `slop-code` command for command lines that begin with `tools run-case`."""
     from slop_code.cli.ending import run_to_the_end
+    from slop_code.descriptors import occupy_missing
 
     # Before anything of ours gets one of their numbers.
     occupy_missing()

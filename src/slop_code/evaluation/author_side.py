@@ -10,11 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
+from slop_code.descriptors import occupy_missing
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.channel import Channel, ChannelClosed
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
 from slop_code.evaluation.desk import Bench, Desk
-from slop_code.evaluation.forking import fork_on_demand, keep_standard_descriptors
+from slop_code.evaluation.forking import fork_on_demand
 from slop_code.evaluation.handing_out import SHOW_TRACE, HandedOut, Handful
 from slop_code.evaluation.listening import Selection
 from slop_code.evaluation.loaders.case_file_models import CaseBody
@@ -43,7 +44,7 @@ def serve_bench(
     except VerifierError as error:
         channel.send(str(error))
         os._exit(0)
-    keep_standard_descriptors()
+    occupy_missing()
     try:
         loader = initialize_loader(problem, checkpoint)
     except LoaderError as error:

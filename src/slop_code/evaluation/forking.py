@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from slop_code.descriptors import occupy_missing
 from slop_code.evaluation.channel import Channel, ChannelClosed
 
 _FAREWELL_S = 1.0
@@ -50,7 +51,7 @@ def fork_on_demand(channel: Channel, serve: Callable[[Any, list[int]], NoReturn]
     children: set[int] = set()
     folders: list[Path] = []
     while True:
-        keep_standard_descriptors()
+        occupy_missing()
         try:
             message, descriptors = channel.receive_with_descriptors()
         except ChannelClosed:
@@ -74,16 +75,6 @@ def fork_on_demand(channel: Channel, serve: Callable[[Any, list[int]], NoReturn]
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
-
-
-def keep_standard_descriptors() -> None:
-    """Open those that authors' code has closed: the next connection would get their numbers, and what is printed."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            # The lowest number that is free, which is this one.
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 def _reap(children: set[int]) -> None:
