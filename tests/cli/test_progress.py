@@ -122,8 +122,10 @@ def test_plain_counts_come_every_few_seconds(
         heard.enumerated(ONE, "core", 3, True)
         heard.case_finished(ONE, RIGHT)
         said = ""
+        give_up = time.monotonic() + 30
         while "1 of 3 cases, 1 passed, " not in said:
             said += capsys.readouterr().err
+            assert time.monotonic() < give_up, said
 
 
 def test_quiet_shows_nothing_and_still_counts(capsys: pytest.CaptureFixture[str]) -> None:

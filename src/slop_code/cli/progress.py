@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ def make_progress(quiet: bool = False, total_runs: int | None = None) -> Iterato
         shown.end()
 
 
-class _ShownTally(Tally):
+class _ShownTally(Tally, ABC):
     """Is shown by a thread of its own, from the first call on: by then, the processes of authors' code are forked."""
 
     def __init__(self, total_runs: int | None) -> None:
@@ -49,9 +50,9 @@ class _ShownTally(Tally):
             self._thread = threading.Thread(target=self.show, name="progress", daemon=True)
             self._thread.start()
 
+    @abstractmethod
     def show(self) -> None:
         """Show how things stand until `ended` is set."""
-        raise NotImplementedError
 
     def end(self) -> None:
         """Show nothing more."""

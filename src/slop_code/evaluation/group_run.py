@@ -192,12 +192,8 @@ class GroupRun:
         if self.around.recall is None:
             return None
         kept = self.around.recall.find(Subject(self.around.place, key))
-        if kept is None:
-            return None
         # A name is not content: the case may have had another one.
-        named = {"id": handed.case.id, "group": handed.case.group, "group_type": handed.case.group_type}
-        result = kept.observation.result.model_copy(update=named)
-        return Arrived(handed, kept.observation._replace(result=result))
+        return None if kept is None else Arrived(handed, kept.seen_as(handed.case))
 
     def report(self, report: VerifierReport, arrival: Arrived, key: str) -> None:
         """A case is through; `key` is what its observation depended on besides the place."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from typing import Any
 
 import yaml
@@ -15,7 +16,7 @@ _FLOW_FITS = 80
 _NOT_LITERAL = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
-class Writer:
+class Writer(ABC):
     """Writes a value in the place of `node`, whose key stands at `column`, within brackets if `in_flow`."""
 
     owns_lines = True
@@ -26,20 +27,21 @@ class Writer:
         self.column = column
         self.within = in_flow
 
+    @abstractmethod
     def key(self, name: str) -> str:
-        raise NotImplementedError
+        """A key, as it is written."""
 
+    @abstractmethod
     def after_key(self, value: Any) -> str:
         """The value behind its key's colon; from the next line on if it begins with a newline."""
-        raise NotImplementedError
 
+    @abstractmethod
     def at_column(self, value: Any, column: int) -> str:
         """The same, for a new key at `column`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def in_flow(self, value: Any) -> str:
         """The value on one line, between brackets."""
-        raise NotImplementedError
 
 
 class JsonWriter(Writer):
