@@ -82,6 +82,11 @@ def test_the_current_folder_is_the_workspace_with_the_submissions_files(session:
     ]
 
 
+def test_a_program_goes_first_when_the_machines_memory_runs_out(session: Session) -> None:
+    for _ in range(2):
+        assert session.run("cat /proc/self/oom_score_adj").stdout == b"1000\n"
+
+
 def test_without_stdin_there_is_empty_input(session: Session) -> None:
     assert session.run("cat; echo end").stdout == b"end\n"
 

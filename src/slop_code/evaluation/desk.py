@@ -90,7 +90,7 @@ class Desk:
         case, expected = self._out[position]
         if is_last:
             del self._out[position]
-        store = self._store if is_last else None
+        store = self._store if is_last and self.keeps_store else None
         return judge(case, expected, observation, bench.verifier, bench.problem, bench.checkpoint, store)
 
     def judge_some(self, results: Sequence[tuple[int, Observation]]) -> list[VerifierReport]:

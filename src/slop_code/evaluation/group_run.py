@@ -163,6 +163,10 @@ class GroupRun:
                 reports = self.desk.judge_some([(position, seen) for position, seen in known if seen is not None])
             self._judged.update((position, report) for (position, _), report in zip(known, reports, strict=False))
 
+    def has_judged(self, arrival: Arrived) -> bool:
+        """Whether it was judged ahead."""
+        return arrival.handed.position in self._judged
+
     def judged(self, arrival: Arrived, *, may_return: bool, confirms: bool = True) -> VerifierReport | None:
         """The report on a case, or None if it has to be run again, alone, first, and that `confirms` something.
 

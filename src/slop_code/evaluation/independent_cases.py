@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections import deque
 from itertools import islice, takewhile
+from queue import Empty
 
 from slop_code.evaluation.group_run import Arrived, GroupRun
 from slop_code.evaluation.handing_out import HandedOut
@@ -16,6 +19,8 @@ WINDOW = 256
 HELD_BYTES = 64 << 20
 """How much of results may wait to be judged before no other case is run than the one whose turn it is."""
 _HANDFUL = 16
+# How long a result may wait for others to be judged together with it: apart, each costs twice the time.
+_COMPANY_S = 0.4
 
 
 def run_independent(run: GroupRun) -> None:
@@ -39,6 +44,8 @@ class _Crowd:
         self._keys: dict[int, str] = {}
         self._postponed: deque[HandedOut] = deque()
         self._held = 0
+        self._waits_since = 0.0
+        self._at_once = run.around.options.fail_fast or run.around.options.confirm_failures
         self._exhausted = False
         self._trouble: str | None = None
 
@@ -51,14 +58,15 @@ class _Crowd:
             if self._run.stops:
                 # What comes back from a run that is being stopped is no finding.
                 return
-            if self._turns and self._turns[0] in self._back:
-                self._run.judge_ahead(self._next_turns())
+            next_turns = self._next_turns()
+            if next_turns and self._should_judge(next_turns):
+                self._run.judge_ahead(next_turns)
                 if not self._settle(self._back.pop(self._turns[0])):
                     return
             elif not self._has_room():
                 if not self._turns:
                     break
-                self._take_back(self._run.arrivals.get())
+                self._wait()
         if self._trouble is not None and not self._run.stops:
             self._run.lose("loader", self._trouble)
 
@@ -102,6 +110,24 @@ class _Crowd:
         following = (self._back.get(position) for position in islice(self._turns, _HANDFUL))
         return [arrival for arrival in takewhile(lambda arrival: arrival is not None, following) if arrival is not None]
 
+    def _should_judge(self, next_turns: list[Arrived]) -> bool:
+        """Whether to judge these now, or rather when there are more of them."""
+        return (
+            self._at_once
+            or len(next_turns) == _HANDFUL
+            or self._run.has_judged(next_turns[0])
+            or len(self._back) + len(self._postponed) == len(self._turns)
+            or self._held >= HELD_BYTES
+            or time.monotonic() >= self._waits_since + _COMPANY_S
+        )
+
+    def _wait(self) -> None:
+        """Wait for a result, or until those that are there should be judged."""
+        is_back = self._turns[0] in self._back
+        patience = max(0.0, self._waits_since + _COMPANY_S - time.monotonic()) if is_back else None
+        with contextlib.suppress(Empty):
+            self._take_back(self._run.arrivals.get(timeout=patience))
+
     def _settle(self, arrival: Arrived) -> bool:
         """Judge the case whose turn it is; false if there is no use in going on."""
         self._held -= _size(arrival)
@@ -113,6 +139,7 @@ class _Crowd:
             self._send_out(arrival.handed, alone=True)
         else:
             self._turns.popleft()
+            self._waits_since = time.monotonic()
             self._run.report(report, arrival, self._keys.pop(arrival.handed.position))
         return True
 
@@ -126,7 +153,10 @@ class _Crowd:
         if self._run.runs_again_after_timeout(arrival):
             self._send_out(arrival.handed, alone=True)
         else:
-            self._back[arrival.handed.position] = arrival
+            position = arrival.handed.position
+            self._back[position] = arrival
+            if position == self._turns[0]:
+                self._waits_since = time.monotonic()
             self._held += _size(arrival)
 
     def _send_out(self, handed: HandedOut, *, alone: bool = False) -> None:

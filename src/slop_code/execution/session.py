@@ -89,7 +89,8 @@ class Session(ABC):
             ExecutionError: they cannot be, whatever a program did to them.
         """
         try:
-            self.folder.mkdir(mode=0o700, exist_ok=True)
+            if not self.folder.exists():
+                self.folder.mkdir(mode=0o700)
             self._workspace.restore()
             empty(self.folder / "home", self.owner)
             empty(self.folder / "tmp", self.owner)

@@ -13,6 +13,9 @@ _OF_THE_SHELL = frozenset(
         *("type", "ulimit", "umask", "unalias", "unset", "until", "wait", "while"),
     }
 )
+_OPERATORS = ";&|()"
+# A line without any of these is its words and nothing else, which is sooner seen than read.
+_NOT_PLAIN = frozenset(_OPERATORS + "'\"\\")
 
 
 def shell_argv(line: str) -> list[str]:
@@ -27,12 +30,17 @@ def shell_argv(line: str) -> list[str]:
 def _is_simple(line: str) -> bool:
     if "\n" in line:
         return False
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
+    if _NOT_PLAIN.isdisjoint(line):
+        return _is_command(line.split())
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS)
     lexer.commenters = ""
     try:
         words = list(lexer)
     except ValueError:
         return False
-    operators = [word for word in words if word and set(word) <= set(";&|()")]
+    return not any(word and set(word) <= set(_OPERATORS) for word in words) and _is_command(words)
+
+
+def _is_command(words: list[str]) -> bool:
     # A variable set for the command would be taken for the command itself.
-    return bool(words) and not operators and "=" not in words[0] and words[0] not in _OF_THE_SHELL
+    return bool(words) and "=" not in words[0] and words[0] not in _OF_THE_SHELL

@@ -19,9 +19,12 @@ The first one has the settings, see `main`. One job at a time: `run` waits for i
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import ctypes
+import errno
 import fcntl
+import functools
 import json
 import os
 import resource
@@ -31,7 +34,6 @@ import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Set, Tuple
 
@@ -100,7 +102,9 @@ class Capture:
 class Job:
     """One command with everything that it started."""
 
-    def __init__(self, request: Dict[str, Any], stdin: bytes, server: bool, disk: "Optional[Disk]") -> None:
+    def __init__(
+        self, request: Dict[str, Any], stdin: bytes, server: bool, disk: "Optional[Disk]", expendable: "Expendable"
+    ) -> None:
         self.started = time.monotonic()
         timeout = request.get("timeout")
         self.deadline = None if timeout is None else self.started + timeout
@@ -123,13 +127,14 @@ class Job:
                 _hand_over(writer, STATUS_FD)
             for number, path in request.get("files", {}).items():
                 _hand_over(os.open(path, os.O_RDONLY), int(number))
-            process: Any = _popen(request, bool(stdin))
+            process: Any = _popen(request, bool(stdin), expendable)
         except (OSError, ValueError):
             if self.told is not None:
                 os.close(self.told)
             raise
         finally:
-            _reserve_fds()
+            if self.told is not None or request.get("files"):
+                _reserve_fds()
         self.process = process
         self.pid = process.pid
         self.pidfd = os.pidfd_open(self.pid)
@@ -249,6 +254,9 @@ class Warden:
         self.channel = channel
         self.empty = empty
         self.clear_ipc = clear_ipc
+        self.expendable = Expendable()
+        # Programs of the same user can then neither trace this process nor read its memory.
+        _prctl(PR_SET_DUMPABLE, 0)
         self.condition = _condition()
         self.disk: Optional[Disk] = None
         self.keeps_folders = False
@@ -362,7 +370,7 @@ class Warden:
             self.was_large = len(payload) > CHUNK
             self._watch_disk(request.get("disk"))
             try:
-                self.job = Job(request, payload, op == "start", self.disk)
+                self.job = Job(request, payload, op == "start", self.disk, self.expendable)
             except (OSError, ValueError) as error:
                 # A line with a null byte or a lone surrogate is no ValueError of ours.
                 self._send({"failure": "%s: %s" % (request["argv"][0], error)})
@@ -492,7 +500,7 @@ def _growth(before: Tuple[int, int], now: Tuple[int, int]) -> int:
     return max(0, now[0] - before[0], (now[1] - before[1]) * LEAST_FILE)
 
 
-def _popen(request: Dict[str, Any], has_stdin: bool) -> Any:
+def _popen(request: Dict[str, Any], has_stdin: bool, expendable: "Expendable") -> Any:
     """Start a program; all our other descriptors are closed by the exec, so there is nothing else to close."""
     user: Dict[str, Any] = {}
     if request.get("uid") is not None:
@@ -513,27 +521,32 @@ def _popen(request: Dict[str, Any], has_stdin: bool) -> Any:
             **user,
         )
 
-    with _expendable():
-        process = _in_a_scope(start) if request.get("scoped") else start()
-    # Where that was not possible, because this process is not ours to change.
-    _write("/proc/%d/oom_score_adj" % process.pid, "1000")
-    return process
+    with expendable:
+        return _in_a_scope(start) if request.get("scoped") else start()
 
 
-@contextlib.contextmanager
-def _expendable() -> Iterator[None]:
-    """What is started here is what the kernel ends if memory runs out, and not the evaluator."""
-    own = "/proc/self/oom_score_adj"
-    try:
-        with open(own) as file:
-            before = file.read()
-    except OSError:
-        before = "0"
-    _write(own, "1000")
-    try:
-        yield
-    finally:
-        _write(own, before)
+class Expendable:
+    """What is started in this context is what the kernel ends if memory runs out, and not the evaluator.
+
+    Has to be made while this process can still be inspected: later, not even its own user may change it.
+    """
+
+    def __init__(self) -> None:
+        self.own = -1
+        with contextlib.suppress(OSError):
+            self.own = os.open("/proc/self/oom_score_adj", os.O_RDWR)
+            self.before = os.pread(self.own, 16, 0)
+
+    def __enter__(self) -> None:
+        self._set(b"1000")
+
+    def __exit__(self, *_: object) -> None:
+        self._set(self.before)
+
+    def _set(self, value: bytes) -> None:
+        if self.own >= 0:
+            with contextlib.suppress(OSError):
+                os.pwrite(self.own, value, 0)
 
 
 def _in_a_scope(start: Callable[[], Any]) -> Any:
@@ -543,17 +556,23 @@ def _in_a_scope(start: Callable[[], Any]) -> Any:
     and take a millisecond longer.
     """
     result: List[Any] = []
+    ended = _thread.allocate_lock()
+    ended.acquire()
 
     def work() -> None:
-        _forbid_signals()
         try:
+            _forbid_signals()
             result.append(start())
         except BaseException as error:  # noqa: BLE001  # raised again where somebody can see it
             result.append(error)
+        finally:
+            ended.release()
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    try:
+        _thread.start_new_thread(work, ())
+    except RuntimeError:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
+    ended.acquire()
     if isinstance(result[0], BaseException):
         raise result[0]
     return result[0]
@@ -561,12 +580,18 @@ def _in_a_scope(start: Callable[[], Any]) -> Any:
 
 def _forbid_signals() -> None:
     """Where the kernel does not know how to, nothing happens: then there is still the guard."""
-    rules = struct.pack("QQQ", 0, 0, LANDLOCK_SCOPE_SIGNAL)
-    ruleset = LIBC.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(len(rules)), 0)
-    if ruleset >= 0:
+    rules = _scope()
+    if rules >= 0:
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
-        LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0)
-        os.close(ruleset)
+        LIBC.syscall(LANDLOCK_RESTRICT_SELF, rules, 0)
+
+
+@functools.lru_cache(maxsize=1)
+def _scope() -> int:
+    """The kernel's rules for a thread that may signal nobody else, as an open file; negative where it has none."""
+    rules = struct.pack("QQQ", 0, 0, LANDLOCK_SCOPE_SIGNAL)
+    ruleset: int = LIBC.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(len(rules)), 0)
+    return ruleset
 
 
 def _condition() -> Tuple[Any, ...]:
@@ -801,8 +826,6 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    # Programs of the same user can then neither trace this process nor read its memory.
-    _prctl(PR_SET_DUMPABLE, 0)
     # The first process of a namespace cannot be killed from within, and takes everybody with it when it ends.
     guard = os.getpid() if os.getpid() != 1 else 0
     if guard:
@@ -813,6 +836,7 @@ def main() -> None:
             warden = guard = 0
         if warden:
             channel.close()
+            _prctl(PR_SET_DUMPABLE, 0)
             _guard(warden, settings["remove"])
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
     os._exit(_serve(channel, settings, guard))

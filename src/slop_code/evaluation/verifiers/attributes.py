@@ -8,6 +8,7 @@ from typing import Any
 
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.verifiers.json_values import json_safe, shortened
+from slop_code.execution.file_ops import InputFile
 
 CASE_VALUE_LIMIT = 4096
 """Characters of a case's field, or of one input file's content, that a report keeps."""
@@ -76,8 +77,14 @@ def _fields(model: BaseCase | CaseResult) -> dict[str, Any]:
 
 
 def _input_file(file: Any) -> Any:
-    parts = json_safe({**file.__dict__, "content": None})
-    return {**parts, "content": shortened(file.content, CASE_VALUE_LIMIT)}
+    if type(file) is not InputFile:
+        return {**json_safe({**file.__dict__, "content": None}), "content": shortened(file.content, CASE_VALUE_LIMIT)}
+    return {
+        "path": str(file.path),
+        "content": shortened(file.content, CASE_VALUE_LIMIT),
+        "file_type": file.file_type.value,
+        "compression": file.compression.value,
+    }
 
 
 def _meant_file(written: str, attributes: Collection[str]) -> str | None:

@@ -36,9 +36,8 @@ class Tree:
 
     def __init__(self, root: Path, *, seen_as: str | None = None, owner: Owner | None = None) -> None:
         self._root = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._names = {root.absolute().parts, root.resolve().parts}
-        if seen_as is not None:
-            self._names.add(PurePosixPath(seen_as).parts)
+        self._path = root
+        self._seen_as = seen_as
         self._owner = owner
 
     def __enter__(self) -> Self:
@@ -104,10 +103,16 @@ class Tree:
             raise
         if not target or not target[0].startswith("/"):
             return _Detour(target, starts_at_root=False)
-        for root in self._names:
+        for root in self._names():
             if target[: len(root)] == root:
                 return _Detour(target[len(root) :], starts_at_root=True)
         raise LeavesTreeError
+
+    def _names(self) -> Iterator[tuple[str, ...]]:
+        yield self._path.absolute().parts
+        yield self._path.resolve().parts
+        if self._seen_as is not None:
+            yield PurePosixPath(self._seen_as).parts
 
 
 class _Detour(NamedTuple):

@@ -35,9 +35,14 @@ def write_input_files(
     with tree:
         for file in files:
             parts = check_relative(file.path).parts
-            if clear:
+            data = file.to_bytes()
+            try:
+                _write(tree, file, parts, data, owner)
+            except InputFileError:
+                if not clear:
+                    raise
                 _clear_the_way(tree, parts, written)
-            _write(tree, file, parts, owner)
+                _write(tree, file, parts, data, owner)
             written.add(parts)
 
 
@@ -97,15 +102,10 @@ def _leads_to_directory(tree: Tree, parts: Parts) -> bool:
         return False
 
 
-def _write(tree: Tree, file: InputFile, parts: Parts, owner: Owner | None) -> None:
-    data = file.to_bytes()
+def _write(tree: Tree, file: InputFile, parts: Parts, data: bytes, owner: Owner | None) -> None:
     try:
         with tree.place(parts, follow=False, make_parents=True) as place:
-            _make_room(place, file.path)
-            with os.fdopen(os.open(place.name, _NEW_FILE, 0o666, dir_fd=place.directory), "wb") as target:
-                target.write(data)
-                if owner is not None:
-                    os.fchown(target.fileno(), *owner)
+            _write_new(_opened_anew(place, file.path), data, owner)
     except LeavesTreeError as error:
         raise InputFileError(
             f"input file {file.path} leaves the workspace through a link that stands in it: "
@@ -117,12 +117,24 @@ def _write(tree: Tree, file: InputFile, parts: Parts, owner: Owner | None) -> No
         raise InputFileError(f"input file {file.path} cannot be written: {error.strerror}") from error
 
 
-def _make_room(place: Place, path: Path) -> None:
-    """Remove what has the file's name: written through, a link would change a file that is not ours to change."""
+def _opened_anew(place: Place, path: Path) -> int:
+    """A new file in place of what has its name: a link, written through, would change a file that is not ours."""
     try:
+        return os.open(place.name, _NEW_FILE, 0o666, dir_fd=place.directory)
+    except FileExistsError:
         mode = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False).st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISDIR(mode):
-        raise InputFileError(f"input file {path}: a directory of that name stands in the workspace")
+        if stat.S_ISDIR(mode):
+            raise InputFileError(f"input file {path}: a directory of that name stands in the workspace") from None
     os.unlink(place.name, dir_fd=place.directory)
+    return os.open(place.name, _NEW_FILE, 0o666, dir_fd=place.directory)
+
+
+def _write_new(descriptor: int, data: bytes, owner: Owner | None) -> None:
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        if owner is not None:
+            os.fchown(descriptor, *owner)
+    finally:
+        os.close(descriptor)
