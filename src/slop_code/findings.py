@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from slop_code.errors import SlopCodeError
@@ -94,6 +93,9 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 def closest(name: object, known: Iterable[str]) -> str | None:
     """The one of `known` that is within a typo of `name`, if any."""
+    # Only where something is wrong.
+    from difflib import get_close_matches
+
     by_lower = {option.lower(): option for option in known}
     matches = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.65)
     return by_lower[matches[0]] if matches else None

@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slop_code.evaluation.adapters.base import AdapterError
 from slop_code.evaluation.adapters.models import CaseResult
@@ -23,13 +23,15 @@ from slop_code.evaluation.lanes import Lane, Lanes
 from slop_code.evaluation.listening import RunOptions
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
 from slop_code.evaluation.observations import Subject
-from slop_code.evaluation.recall import Recall
 from slop_code.evaluation.scheduler import Ticket, WorkerPool
 from slop_code.evaluation.timings import Times
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.assets import UnknownAssetError
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.file_ops import InputFileError
+
+if TYPE_CHECKING:
+    from slop_code.evaluation.recall import Recall
 
 AGAIN_AFTER_TIMEOUT = "it timed out while other cases were running; this is what it did when it was run again, alone"
 _LONGEST_NAME = 200

@@ -29,7 +29,6 @@ from slop_code.evaluation.listening import Listener, RunInterrupted, RunLabel, R
 from slop_code.evaluation.masking import masked, masked_report
 from slop_code.evaluation.observation_keys import place_key
 from slop_code.evaluation.observations import to_row
-from slop_code.evaluation.recall import Recall
 from slop_code.evaluation.report import CorrectnessResults, ReportWriter
 from slop_code.evaluation.scheduler import WorkerPool
 from slop_code.evaluation.timings import recall_times, remember_times
@@ -44,6 +43,7 @@ from slop_code.logging import debug, get_logger
 
 if TYPE_CHECKING:
     from slop_code.evaluation.loaders.loader_protocol import GroupLoader
+    from slop_code.evaluation.recall import Recall
 
 
 def run_checkpoint(
@@ -166,6 +166,9 @@ class CheckpointRunner:
         """What an earlier run left in the output folder, and the writer of what this one will."""
         if self.output_dir is None:
             return None, None
+        # Most runs of a few cases keep nothing.
+        from slop_code.evaluation.recall import Recall
+
         recall = Recall(Path(self.output_dir)) if self.options.reuse else None
         if recall is not None:
             stack.callback(recall.close)

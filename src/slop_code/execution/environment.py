@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -208,6 +207,8 @@ _TYPES: dict[str, type[EnvironmentSpec]] = {
 
 def shipped_environments() -> dict[str, Path]:
     """The environments that come with the package, by name."""
+    from importlib import resources
+
     folder = Path(str(resources.files("slop_code") / "environments"))
     return {file.stem: file for file in sorted(folder.glob("*.yaml"))}
 

@@ -11,12 +11,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from slop_code.execution.errors import ExecutionError
+from slop_code.execution.pyproject import read_project
 
 _SELF_DESCRIPTION = """
 import os, sys
@@ -114,11 +114,7 @@ def _first_line(path: Path) -> str:
 
 
 def _requires_python(path: Path) -> str:
-    try:
-        project = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return ""
-    required = project.get("requires-python", "") if isinstance(project, dict) else ""
+    required = read_project(path).get("requires-python")
     return required if isinstance(required, str) else ""
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-import tomllib
 from pathlib import Path
 
 from slop_code.execution.interpreter import Interpreter
+from slop_code.execution.pyproject import read_project
 
 
 def find_uv() -> Path | None:
@@ -43,9 +43,7 @@ def virtualenv_commands(submission: Path, interpreter: Interpreter, venv: str, u
 def _wanted(submission: Path) -> str:
     if (submission / "requirements.txt").is_file():
         return "-r requirements.txt"
-    try:
-        project = tomllib.loads((submission / "pyproject.toml").read_text(encoding="utf-8")).get("project", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    dependencies = read_project(submission / "pyproject.toml").get("dependencies")
+    if not isinstance(dependencies, list):
         return ""
-    dependencies = project.get("dependencies", []) if isinstance(project, dict) else []
     return " ".join(shlex.quote(item) for item in dependencies if isinstance(item, str))
