@@ -39,6 +39,8 @@ TARGETS = {"local": 1.15, "sandbox": 1.35, "docker": 1.4}
 OWN_CPU_MS = 4.0
 FIXED_S = 0.3
 _NAIVE_CASES = 20
+# The one that the test image has, too: all drivers have to run the same program.
+_SYSTEM_PYTHON = Path("/usr/bin/python3").resolve()
 # What programs see in an evaluation is no more than this, and some variables cost them time.
 _PLAIN = {"PATH": os.environ.get("PATH", os.defpath)}
 
@@ -178,13 +180,8 @@ def _evaluate(subject: Subject, kind: str, jobs: int, expected: int) -> float | 
     """Evaluate once; the evaluator's own CPU time, in ms a case, where it can be told from the programs'."""
     before = _cpu()
     checkpoint = list(subject.problem.iterate_checkpoints())[-1]
-    program = subject.command.split()[0]
-    # The image has an interpreter of its own.
-    command = "python3" if kind == "docker" and "python" in program else program
-    spec = make_spec(
-        kind,
-        commands={"command": command, "entry_file": subject.entry.replace(subject.problem.entry_file, "{entry_file}")},
-    )
+    entry = subject.entry.replace(subject.problem.entry_file, "{entry_file}")
+    spec = make_spec(kind, commands={"command": subject.command.split()[0], "entry_file": entry})
     results = run_checkpoint(subject.submission, subject.problem, checkpoint, spec, options=RunOptions(jobs=jobs))
     assert sum(results.pass_counts.values()) == expected, (kind, results.pass_counts, results.errors[:3])
     if kind == "docker":
@@ -228,7 +225,7 @@ def _grown_example(folder: Path) -> Subject:
     (copy / "loader.py").rename(copy / "example_loader.py")
     (copy / "loader.py").write_text(_GROWN.format(name="Loader", rounds=1))
     problem = ProblemConfig.from_yaml(copy)
-    python = choose_interpreter(None, copy).path
+    python = _SYSTEM_PYTHON if _SYSTEM_PYTHON.exists() else choose_interpreter(None, copy).path
     checkpoint = list(problem.iterate_checkpoints())[-1]
     submission = problem.path / checkpoint.path / "solution"
     entry = next(file.name for file in submission.iterdir() if file.stem == problem.entry_file)
