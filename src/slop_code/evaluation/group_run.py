@@ -187,11 +187,11 @@ class GroupRun:
             report = report.model_copy(update=update)
         return report
 
-    def recalled(self, handed: HandedOut, key: str) -> Arrived | None:
-        """What an earlier run observed of the same, if it may be used again."""
+    def recalled(self, handed: HandedOut, key: str, row_run: str = "") -> Arrived | None:
+        """What an earlier run observed of the same, if it may be used again; in a row of cases, that run of it."""
         if self.around.recall is None:
             return None
-        kept = self.around.recall.find(Subject(self.around.place, key))
+        kept = self.around.recall.find(Subject(self.around.place, key), row_run)
         # A name is not content: the case may have had another one.
         return None if kept is None else Arrived(handed, kept.seen_as(handed.case))
 

@@ -107,6 +107,7 @@ def to_row(
         "warnings": _spelled(warnings),
         "attempts": observation.attempts,
         "fault": spelled_out(observation.fault),
+        "row_run": observation.row_run,
     }
     return row, contents
 
@@ -134,6 +135,7 @@ def from_row(row: Mapping[str, Any], content: Callable[[str], str]) -> Kept:
         warnings=tuple(exact.get("warnings") or row["warnings"]),
         attempts=row["attempts"],
         fault=exact.get("fault") or row.get("fault") or "",
+        row_run=str(row.get("row_run") or ""),
     )
     return Kept(row["group"], row["id"], Subject(row["place_key"], row["case_key"]), observation, row["whole"])
 
@@ -162,6 +164,7 @@ def observation_schema() -> Any:
             ("warnings", pa.list_(text)),
             ("attempts", whole),
             ("fault", text),
+            ("row_run", text),
         ]
     )
 

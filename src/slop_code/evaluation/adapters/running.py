@@ -27,6 +27,8 @@ class Observation(NamedTuple):
     attempts: int = 1
     fault: str = ""
     """Why there is nothing to judge, if that is the submission's own fault: it could not even be started."""
+    row_run: str = ""
+    """Where cases are in a row: the run of that row which it is from, by a name that no other has."""
 
 
 class SpoiledWorkspaceError(SlopCodeError):
