@@ -44,6 +44,7 @@ USAGE = st.fixed_dictionaries(
         "warnings": st.lists(TEXTS, max_size=2).map(tuple),
         "attempts": st.integers(1, 9),
         "fault": TEXTS,
+        "met_limit": st.booleans(),
         "row_run": st.text("0123456789abcdef"),
     }
 )
@@ -231,7 +232,9 @@ def test_secrets_are_masked_and_then_it_is_not_used_again() -> None:
         (Observation(CLIResult(adapter_error=True)), False),
         (Observation(CLIResult(status_code=-9)), False),
         (Observation(CLIResult(status_code=137)), False),
-        (Observation(CLIResult(output="x"), warnings=("the program was ended: more than 1 MiB on the disk",)), False),
+        (Observation(CLIResult(output="x"), met_limit=True), False),
+        (Observation(APIResult(status_code=200), met_limit=True), False),
+        (Observation(CLIResult(output="x"), warnings=("the program was ended: so it says itself",)), True),
         (Observation(APIResult(status_code=-1, stderr="the server did not become ready")), False),
     ],
 )
