@@ -86,6 +86,14 @@ def test_a_longer_row_that_broke_off_lends_nothing_to_a_finished_one(world: Rows
     assert (thrown(again.reports), hears.ran) == (thrown(first.reports), [])
 
 
+def test_cases_are_counted_once_however_often_their_group_begins(world: Rows) -> None:
+    world.rows(kept=["x", "y", "z"])
+    assert world.evaluate()[1].known == {"kept": 3}
+    world.rows(kept=["x", "y", "other", "more"])
+    _, hears = world.evaluate()
+    assert (hears.known, len(hears.ran)) == ({"kept": 4}, 4)
+
+
 def test_groups_that_begin_with_the_same_cases_keep_what_is_theirs(world: Rows) -> None:
     world.rows(one=["x", "y", "z"], two=["x", "y", "other", "more"], three=["x"])
     first, _ = world.evaluate()

@@ -21,6 +21,10 @@ class Hears(Listener):
     def __init__(self) -> None:
         self.ran: list[str] = []
         self.reused: list[str] = []
+        self.known: dict[str, int] = {}
+
+    def enumerated(self, run: RunLabel, group: str, cases: int, complete: bool) -> None:
+        self.known[group] = cases
 
     def case_started(self, run: RunLabel, group: str, case_id: str) -> None:
         self.ran.append(case_id)

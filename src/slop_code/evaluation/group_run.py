@@ -92,6 +92,7 @@ class GroupRun:
         self._again: dict[int, str] = {}
         self._judged: dict[int, VerifierReport] = {}
         self._known = 0
+        self._last = -1
         self._folders: dict[int, str] = {}
         self._taken: set[str] = set()
 
@@ -127,7 +128,10 @@ class GroupRun:
             handful = self.desk.take(count)
         if self.around.options.keep_workspaces is not None:
             self._name_folders(handful.cases)
-        self._known += sum(handed.wanted for handed in handful.cases)
+        # A group that begins again has no more cases for that.
+        new = [handed for handed in handful.cases if handed.position > self._last]
+        self._known += sum(handed.wanted for handed in new)
+        self._last = new[-1].position if new else self._last
         self.around.counted(self.group, self._known, handful.complete)
         return handful
 
