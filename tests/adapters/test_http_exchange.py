@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import socket
 import threading
 import time
@@ -538,6 +539,36 @@ def test_what_is_not_http_does_not_mean_ready(script: Script, seen: str) -> None
     assert readiness.state == "late"
     assert readiness.reason.startswith("it did not answer at http://localhost/up within 0.1 s: ")
     assert any(word in readiness.reason for word in seen.split("|"))
+
+
+SILENT = (
+    r"it did not answer at http://localhost/ within 0\.5 s: it accepted the connection and did not answer within (.*) s"
+)
+
+
+def test_what_a_server_did_with_the_connection_is_told_and_not_that_there_was_none_before() -> None:
+    """The probe that it leaves without an answer is cut short by the end of the time."""
+    refusals = iter(range(3))
+
+    def connect(left: float) -> socket.socket:
+        if next(refusals, None) is not None:
+            raise ConnectionRefusedError(111, "Connection refused")
+        return server.connect(left)
+
+    with RawServer(Talk.hang) as server:
+        readiness = wait_until_ready(connect, "/", 0.5, alive)
+    found = re.fullmatch(f"{SILENT}: received nothing", readiness.reason)
+    assert found is not None
+    assert float(found[1]) < 0.5
+
+
+def test_the_longest_wait_for_an_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_exchange, "_FIRST_PROBE_S", 0.3)
+    with RawServer(Talk.hang) as server:
+        readiness = wait_until_ready(server.connect, "/", 0.5, alive)
+    found = re.fullmatch(f"{SILENT}: received nothing", readiness.reason)
+    assert found is not None
+    assert found[1] == "0.3", "and not the rest of the time, after that"
 
 
 def test_a_first_connection_that_hangs_does_not_hide_that_the_server_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from slop_code.evaluation import CheckpointConfig, GroupConfig, ProblemConfig
 from slop_code.evaluation.adapters import APICase, APIResult, BaseCase, CaseResult, CLICase, CLIResult
 from slop_code.evaluation.loaders import BaseLoader, CaseStore, LoaderError
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
+from slop_code.evaluation.loaders.initialization import initialize_loader
 from tests.conftest import MakeProblem
 
 
@@ -234,6 +235,15 @@ def test_the_users_interrupt_is_not_the_loaders_error(make_problem: MakeProblem)
 
     with pytest.raises(KeyboardInterrupt):
         pairs(make_problem(CONFIG), interrupted())
+
+
+@pytest.mark.parametrize(
+    "script", ["raise KeyboardInterrupt", "class Loader:\n    def __init__(self): raise KeyboardInterrupt"]
+)
+def test_nor_while_the_loader_is_imported_and_made(make_problem: MakeProblem, script: str) -> None:
+    problem, checkpoint, _ = setting(make_problem({**CONFIG, "loader_script": "loader.py"}, {"loader.py": script}))
+    with pytest.raises(KeyboardInterrupt):
+        initialize_loader(problem, checkpoint)
 
 
 def test_a_loader_without_initialize_store_is_told_to_have_one(make_problem: MakeProblem) -> None:

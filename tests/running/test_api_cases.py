@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slop_code.evaluation import CorrectnessResults
+from tests.execution.drivers import DRIVERS, make_spec
 from tests.running.conftest import Run
 
 SERVER = """
@@ -165,6 +166,37 @@ def test_a_server_that_never_answers_is_waited_for_once_and_nobody_is_said_to_ha
         assert 'that was for case "a", and it was not started again for this one' in stderr
     assert {report.outcome for report in results.reports} == {"failed"}
     assert results.duration < 1.4  # two waits would be 1.0 s and two starts
+
+
+HANGS = """
+import argparse, socket, time
+parser = argparse.ArgumentParser()
+parser.add_argument("--address")
+parser.add_argument("--port", type=int)
+args = parser.parse_args()
+listening = socket.create_server((args.address, args.port))
+kept = [listening.accept() for _ in range({accepted})]
+time.sleep(69.25)
+"""
+
+
+@pytest.mark.parametrize("accepted", [1, 0])
+@pytest.mark.parametrize("kind", DRIVERS)
+def test_of_a_server_that_takes_connections_and_never_answers_just_that_is_said(
+    run: Run, kind: str, accepted: int
+) -> None:
+    adapter = {"startup_timeout_s": 0.9, "max_startup_attempts": 1, "delay_startup_attempts": 0}
+    files = {"one/core/a.yaml": "expected: {status_code: -1}", "one/core/b.yaml": OK}
+    spec = make_spec(kind).model_dump(exclude_unset=True)
+    program = {"main.py": HANGS.format(accepted=accepted)}
+    results = run(program, files, spec=spec, adapter={**API, **adapter})
+    for report in results.reports:
+        assert (report.outcome, report.format_result()) == ("failed", {"start": "F"})
+        assert re.match(
+            r"the server did not become ready: it did not answer at http://127.0.0.1:\d+/health within 0.9 s: "
+            r"it accepted the connection and did not answer within 0\.\d+ s: received nothing",
+            report.results["stderr"].actual,
+        )
 
 
 def test_a_server_that_hangs_on_what_cases_did_is_started_again_by_a_reset(run: Run) -> None:

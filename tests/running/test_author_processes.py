@@ -165,6 +165,81 @@ def test_a_script_that_ends_the_process_when_it_is_imported_is_an_error_of_the_p
         run("true", {**CASES, "verifier.py": "import os\nos._exit(0)\n"})
 
 
+INTERRUPTING_LOADER = """
+from slop_code.evaluation.adapters import CLICase, CLIResult
+from slop_code.evaluation.loaders import BaseLoader
+
+class Store:
+    def update(self, case, result, expected):
+        pass  # updating
+
+class Loader(BaseLoader):
+    def __init__(self, problem, checkpoint, use_placeholders=False):
+        pass  # making
+    def initialize_store(self):
+        pass  # storing
+        return Store()
+    def __call__(self, group, store):
+        for name in "ab":
+            yield CLICase(id=name), CLIResult(status_code=0)
+        pass  # yielding
+
+# importing
+"""
+INTERRUPTING_VERIFIER = """
+from slop_code.evaluation.verifiers import VerificationResult
+
+class Verifier:
+    def __init__(self, checkpoint_config):
+        pass  # making
+    def __call__(self, group_name, case_name, actual, expected):
+        return {"status_code": VerificationResult.create("", True)}
+
+# importing
+"""
+
+
+def interrupting(source: str, place: str, raised: str) -> tuple[str, int]:
+    """The source that raises at one place, and the line of that."""
+    before, _, after = source.partition(f"# {place}")
+    assert after
+    before = before.removesuffix("pass  ")
+    return f"{before}raise {raised}{after}", before.count("\n") + 1
+
+
+@pytest.mark.parametrize("raised", ["KeyboardInterrupt", "GeneratorExit"])
+@pytest.mark.parametrize(
+    ("place", "said", "reports"),
+    [
+        ("importing", "the loader cannot be imported: ", {"(loader)": "error"}),
+        ("making", "the loader cannot be made: ", {"(loader)": "error"}),
+        ("storing", "initialize_store raised: ", {"(loader)": "error"}),
+        ("yielding", "the loader raised: ", {"a": "passed", "b": "passed", "(loader)": "error"}),
+        ("updating", "the store's update raised: ", {"a": "error", "b": "error"}),
+    ],
+)
+def test_an_interrupt_that_a_loader_or_store_raises_itself_is_its_error_and_has_a_place(
+    run: Run, place: str, said: str, reports: dict[str, str], raised: str
+) -> None:
+    source, line = interrupting(INTERRUPTING_LOADER, place, raised)
+    results = run("true", {"loader.py": source})
+    assert outcomes(results) == reports
+    (error, *_) = {report.error for report in results.reports if report.outcome == "error"}
+    assert error is not None
+    assert said in error
+    assert f"loader.py:{line}: {raised}\n    raise {raised}" in error
+
+
+@pytest.mark.parametrize("raised", ["KeyboardInterrupt", "GeneratorExit"])
+@pytest.mark.parametrize(("place", "said"), [("importing", "cannot be imported"), ("making", "cannot be made")])
+def test_so_is_one_that_a_verifier_raises_before_it_is_called(run: Run, place: str, said: str, raised: str) -> None:
+    source, line = interrupting(INTERRUPTING_VERIFIER, place, raised)
+    with pytest.raises(
+        VerifierError, match=rf"the verifier {said}: .*verifier.py:{line}: {raised}\n    raise {raised}"
+    ):
+        run("true", {**CASES, "verifier.py": source})
+
+
 def test_a_store_that_went_with_its_process_costs_the_rest_of_its_group(run: Run) -> None:
     results = run("true", {**loader(store="Store()"), **verifier("case_name == 'b' and os._exit(0)")})
     assert outcomes(results) == {"a": "passed", "b": "error", "(loader)": "error"}

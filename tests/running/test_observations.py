@@ -12,22 +12,20 @@ from typing import Any
 
 import duckdb
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slop_code.evaluation import CorrectnessResults, ProblemConfig, run_checkpoint
+from slop_code.evaluation import CorrectnessResults
 from slop_code.evaluation.adapters import APIResult, CLIResult
 from slop_code.evaluation.adapters.running import Observation
-from slop_code.evaluation.listening import Listener, RunInterrupted, RunLabel, RunOptions
-from slop_code.evaluation.observation_keys import after, start_of_row
+from slop_code.evaluation.listening import RunInterrupted, RunLabel
 from slop_code.evaluation.observations import INLINE, LIMIT, Subject, from_row, to_row
 from slop_code.evaluation.recall import Recall
 from slop_code.evaluation.rejudging import judge_again
-from slop_code.evaluation.report import ReportError, ReportWriter, iter_reports
+from slop_code.evaluation.report import ReportError, ReportWriter
 from slop_code.evaluation.scheduler import WorkerPool
 from slop_code.evaluation.verifiers import VerifierReport
-from slop_code.execution import EnvironmentSpec
+from tests.running.world import Hears, World
 
 SUBJECT = Subject("place", "case")
 TEXTS = st.text(st.characters(codec=None) | st.characters(categories=["Cs", "Cc"]))
@@ -46,6 +44,8 @@ USAGE = st.fixed_dictionaries(
         "warnings": st.lists(TEXTS, max_size=2).map(tuple),
         "attempts": st.integers(1, 9),
         "fault": TEXTS,
+        "met_limit": st.booleans(),
+        "row_run": st.text("0123456789abcdef"),
     }
 )
 
@@ -232,126 +232,15 @@ def test_secrets_are_masked_and_then_it_is_not_used_again() -> None:
         (Observation(CLIResult(adapter_error=True)), False),
         (Observation(CLIResult(status_code=-9)), False),
         (Observation(CLIResult(status_code=137)), False),
-        (Observation(CLIResult(output="x"), warnings=("the program was ended: more than 1 MiB on the disk",)), False),
+        (Observation(CLIResult(output="x"), met_limit=True), False),
+        (Observation(APIResult(status_code=200), met_limit=True), False),
+        (Observation(CLIResult(output="x"), warnings=("the program was ended: so it says itself",)), True),
         (Observation(APIResult(status_code=-1, stderr="the server did not become ready")), False),
     ],
 )
 def test_only_what_would_come_out_the_same_is_used_again(seen: Observation, reusable: bool) -> None:
     row, _ = to_row("core", "a", SUBJECT, seen, [])
     assert (row["whole"], row["reusable"]) == (True, reusable)
-
-
-def in_a_row(*texts: str) -> dict[str, Observation]:
-    return {name: Observation(CLIResult(output=text)) for name, text in zip("xyz", texts, strict=False)}
-
-
-def write_row(folder: Path, seen: dict[str, Observation], *, ends: bool) -> None:
-    results = CorrectnessResults(problem_name="p", problem_version=1, name="one", version=1)
-    with ReportWriter(folder, results, carries=True) as writer:
-        key = start_of_row(isolated=False)
-        reports = []
-        for name, observation in seen.items():
-            key = after(key, name)
-            report = VerifierReport(id=name, group="kept", type="Core", duration=0.0, results={})
-            writer.add(report, observed=to_row("kept", name, Subject("place", key), observation, []))
-            reports.append(report)
-        writer.add_group_report("kept", "Core", 0.0, reports)
-        if not ends:
-            writer.close()
-            writer.finish = lambda: None  # type: ignore[method-assign]
-
-
-def test_a_row_of_cases_that_broke_off_is_not_mixed_with_one_that_did_not(tmp_path: Path) -> None:
-    write_row(tmp_path, in_a_row("first", "first", "first"), ends=True)
-    write_row(tmp_path, in_a_row("second", "second"), ends=False)
-    recall = Recall(tmp_path)
-    key, outputs = start_of_row(isolated=False), []
-    for name in "xyz":
-        key = after(key, name)
-        kept = recall.find(Subject("place", key))
-        outputs.append(kept and kept.observation.result.output)
-    recall.close()
-    assert outputs == ["first"] * 3
-
-
-class Hears(Listener):
-    def __init__(self) -> None:
-        self.ran: list[str] = []
-        self.reused: list[str] = []
-
-    def case_started(self, run: RunLabel, group: str, case_id: str) -> None:
-        self.ran.append(case_id)
-
-    def case_reused(self, run: RunLabel, group: str, case_id: str) -> None:
-        self.reused.append(case_id)
-
-
-class World:
-    """A problem and a submission, evaluated for real; `core` has independent cases, `kept` shares a workspace."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.config: dict[str, Any] = {
-            "name": "demo",
-            "version": 1,
-            "description": "Say hello.",
-            "entry_file": "main",
-            "loader_script": "builtin:files",
-            "adapter": {"type": "cli", "tracked_files": ["made.txt"]},
-            "timeout": 20,
-            "static_assets": {"words": {"path": "words.txt"}},
-            "checkpoints": {"one": {"groups": {"core": {}, "kept": {"isolated": False}}}},
-        }
-        self.files = {
-            "words.txt": "a word",
-            **{f"one/core/{name}.yaml": self.case(name) for name in "abcdef"},
-            **{f"one/kept/{name}.yaml": self.case(name) for name in "xyz"},
-        }
-        self.spec: dict[str, Any] = {"commands": {"command": "sh", "entry_file": "{entry_file}.sh"}}
-
-    @property
-    def out(self) -> Path:
-        return self.root / "out"
-
-    @property
-    def submission(self) -> Path:
-        return self.root / "submission"
-
-    def program(self, text: str) -> None:
-        self.submission.mkdir(exist_ok=True)
-        (self.submission / "main.sh").write_text(text)
-
-    def case(self, name: str, **extra: Any) -> str:
-        return json.dumps({"arguments": [name], "expected": {"output": f"hello {name}\n"}, **extra})
-
-    def problem(self) -> ProblemConfig:
-        folder = self.root / "problem"
-        shutil.rmtree(folder, ignore_errors=True)
-        for name, text in {**self.files, "config.yaml": yaml.safe_dump(self.config, sort_keys=False)}.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
-        return ProblemConfig.from_yaml(folder)
-
-    def evaluate(self, listener: Hears | None = None, **options: Any) -> tuple[CorrectnessResults, Hears]:
-        problem, hears = self.problem(), listener or Hears()
-        pool = options.pop("pool", None)
-        results = run_checkpoint(
-            self.submission,
-            problem,
-            problem.load_checkpoint("one"),
-            EnvironmentSpec.model_validate({"type": "local", **self.spec}),
-            options=RunOptions(**{"jobs": 1, "reuse": True, **options}),
-            listener=hears,
-            output_dir=self.out,
-            pool=pool,
-        )
-        return results, hears
-
-    def judge_again(self) -> dict[str, VerifierReport]:
-        problem = self.problem()
-        results = judge_again(self.out, problem, problem.load_checkpoint("one"), self.root / "again")
-        assert CorrectnessResults.from_dir(self.root / "again", with_reports=False) == results
-        return {report.id: report for report in iter_reports(self.root / "again")}
 
 
 ALL = sorted("abcdefxyz")
@@ -560,10 +449,14 @@ class Verifier:
 """
 
 
+def by_id(reports: list[VerifierReport]) -> dict[str, VerifierReport]:
+    return {report.id: report for report in reports}
+
+
 def test_stored_observations_are_judged_by_the_present_verifier(done: World) -> None:
     before = (done.out / "reports.parquet").read_bytes()
     done.files["verifier.py"] = VERIFIER.format(rule="'b' not in actual.output and 1 / ('c' not in actual.output)")
-    again = done.judge_again()
+    again = by_id(done.judge_again())
     outcomes = {name: report.outcome for name, report in again.items()}
     assert outcomes == {name: {"b": "failed", "c": "error"}.get(name, "passed") for name in ALL}
     assert "ZeroDivisionError" in (again["c"].error or "")
@@ -577,7 +470,7 @@ def test_an_observation_belongs_to_the_case_that_asks_the_same(done: World) -> N
     done.files["one/core/c.yaml"], done.files["one/core/d.yaml"] = done.case("d"), done.case("c")
     done.files["one/core/e.yaml"] = done.case("e", expected={"output": "hello e\n", "files": {"more.txt": "x"}})
     done.files["one/kept/y.yaml"] = done.case("y", stdin="more")
-    reports = done.judge_again()
+    reports = by_id(done.judge_again())
     errors = {name: report.error or "" for name, report in reports.items()}
     assert "there is no observation of this case" in errors.pop("new")
     for name in ("b", "e", "y", "z"):
@@ -593,7 +486,7 @@ def test_what_was_not_kept_whole_cannot_be_judged_again(world: World, monkeypatc
     monkeypatch.setattr("slop_code.evaluation.observations.LIMIT", 1_000)
     world.program('test "$1" != b || head -c 2000 /dev/zero | tr "\\0" x; echo "hello $1"; echo made > made.txt\n')
     world.evaluate()
-    reports = world.judge_again()
+    reports = by_id(world.judge_again())
     assert "is not whole: a part was too large to keep" in (reports["b"].error or "")
     assert reports["a"].outcome == "passed"
     assert set(world.evaluate()[1].ran) == {"b"}

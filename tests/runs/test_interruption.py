@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -99,6 +100,35 @@ def test_eval_snapshot_keeps_what_is_finished_of_a_part_too(stuck: World) -> Non
     # One of the two cases may have been finished by then, and nothing is written if it was not.
     if (stuck.root / SECOND / "evaluation.json").exists():
         assert CorrectnessResults.from_dir(stuck.root / SECOND).complete is False
+
+
+BUSY = """
+import time
+from pathlib import Path
+from slop_code.evaluation.loaders import BaseLoader
+
+class Loader(BaseLoader):
+    def __call__(self, group, store):
+        Path({mark!r}).touch()
+        time.sleep(63.25)
+        yield
+"""
+
+
+def test_a_loader_that_is_busy_does_not_keep_ctrl_c_from_ending_the_run(world: World) -> None:
+    mark = world.root / "mark"
+    config = world.greet / "config.yaml"
+    config.write_text(config.read_text().replace("builtin:files", "loader.py"))
+    world.write("problems/greet/loader.py", BUSY.format(mark=str(mark)))
+    arguments = ("eval-snapshot", "run/greet/first/snapshot", "-p", "greet", "-c", "1")
+    # The terminal tells every process of ours, not the evaluator alone.
+    with world.started(*arguments, process_group=0) as process:
+        wait_until(mark.exists, "the loader's start")
+        os.killpg(process.pid, signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in stderr
+    assert "KeyboardInterrupt" not in stderr
 
 
 IMPORTED = """

@@ -146,11 +146,16 @@ class World:
         )
 
     @contextmanager
-    def started(self, *arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+    def started(self, *arguments: str | Path, process_group: int | None = None) -> Iterator[subprocess.Popen[str]]:
         """A command that goes on; whatever the test does, it is over at the end of the block."""
         command = self.command(*arguments, "-e", "sh.yaml")
         with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.root
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.root,
+            process_group=process_group,
         ) as process:
             try:
                 yield process

@@ -39,6 +39,12 @@ def test_the_verifier_is_the_class_verifier_of_verifier_py(make_problem: MakePro
     assert isinstance(verifier, VerifierProtocol)
 
 
+def test_the_users_interrupt_is_not_the_verifiers_error(make_problem: MakeProblem) -> None:
+    script = PLAIN.format(name="Verifier").replace("self.config = checkpoint_config", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        made(make_problem(ONE, {"verifier.py": script}))
+
+
 def test_it_is_made_with_the_checkpoint_by_position(make_problem: MakeProblem) -> None:
     script = PLAIN.replace("checkpoint_config", "whatever").format(name="Verifier")
     verifier = made(make_problem(ONE, {"verifier.py": script}))

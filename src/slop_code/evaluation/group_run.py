@@ -94,6 +94,7 @@ class GroupRun:
         self._again: dict[int, str] = {}
         self._judged: dict[int, VerifierReport] = {}
         self._known = 0
+        self._last = -1
         self._folders: dict[int, str] = {}
         self._taken: set[str] = set()
 
@@ -129,7 +130,10 @@ class GroupRun:
             handful = self.desk.take(count)
         if self.around.options.keep_workspaces is not None:
             self._name_folders(handful.cases)
-        self._known += sum(handed.wanted for handed in handful.cases)
+        # A group that begins again has no more cases for that.
+        new = [handed for handed in handful.cases if handed.position > self._last]
+        self._known += sum(handed.wanted for handed in new)
+        self._last = new[-1].position if new else self._last
         self.around.counted(self.group, self._known, handful.complete)
         return handful
 
@@ -193,11 +197,11 @@ class GroupRun:
             report = report.model_copy(update=update)
         return report
 
-    def recalled(self, handed: HandedOut, key: str) -> Arrived | None:
-        """What an earlier run observed of the same, if it may be used again."""
+    def recalled(self, handed: HandedOut, key: str, row_run: str = "") -> Arrived | None:
+        """What an earlier run observed of the same, if it may be used again; in a row of cases, that run of it."""
         if self.around.recall is None:
             return None
-        kept = self.around.recall.find(Subject(self.around.place, key))
+        kept = self.around.recall.find(Subject(self.around.place, key), row_run)
         # A name is not content: the case may have had another one.
         return None if kept is None else Arrived(handed, kept.seen_as(handed.case))
 

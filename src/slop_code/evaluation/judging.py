@@ -10,6 +10,7 @@ from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.author_code import author_code
 from slop_code.evaluation.config.models import CheckpointConfig, ProblemConfig
 from slop_code.evaluation.loaders.initialization import author_folder
+from slop_code.evaluation.scripts import is_ctrl_c
 from slop_code.evaluation.verifiers import calling
 from slop_code.evaluation.verifiers.initialization import verifier_folder
 from slop_code.evaluation.verifiers.models import VerificationResult, VerifierError, VerifierReport
@@ -84,7 +85,7 @@ def _update(
         with author_code(folder):
             store.update(case, observation.result, expected)
     except BaseException as error:  # whatever an author's store raises costs its case
-        if calling.is_ctrl_c(error):
+        if is_ctrl_c(error):
             raise
         place = folder.place_of(error) if folder else f"{type(error).__name__}: {error}"
         return [f"the store's update raised: {place}"]

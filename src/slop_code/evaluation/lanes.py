@@ -40,9 +40,10 @@ class Lane:
 
     def close(self) -> None:
         """End everything that runs here. May be called twice."""
+        # First what may be closed from any thread: a case that is under way asks the same session.
+        self.session.close()
         with contextlib.suppress(ExecutionError):
             self.adapter.close()
-        self.session.close()
 
 
 class Lanes:

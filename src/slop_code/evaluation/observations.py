@@ -29,8 +29,6 @@ _LARGE = ("output", "stderr", "files", "binary_response_base64")
 _EXACT = "$exact"
 """In `result`, by column: texts with lone surrogates, which a column of text cannot hold and spells out."""
 _KILLED = (-9, 128 + 9)
-_ENDED = "the program was ended: "
-"""How the warning begins with which an adapter says that a program met a limit."""
 _KINDS: dict[str, type[CaseResult]] = {"cli": CLIResult, "api": APIResult}
 
 
@@ -65,9 +63,8 @@ def is_clean(observation: Observation) -> bool:
     result = observation.result
     if result.timed_out or result.adapter_error or result.status_code in _KILLED:
         return False
-    if isinstance(result, APIResult) and result.status_code < 0:
-        return False
-    return not any(warning.startswith(_ENDED) for warning in observation.warnings)
+    unanswered = isinstance(result, APIResult) and result.status_code < 0
+    return not unanswered and not observation.met_limit
 
 
 def to_row(
@@ -107,6 +104,8 @@ def to_row(
         "warnings": _spelled(warnings),
         "attempts": observation.attempts,
         "fault": spelled_out(observation.fault),
+        "met_limit": observation.met_limit,
+        "row_run": observation.row_run,
     }
     return row, contents
 
@@ -134,6 +133,8 @@ def from_row(row: Mapping[str, Any], content: Callable[[str], str]) -> Kept:
         warnings=tuple(exact.get("warnings") or row["warnings"]),
         attempts=row["attempts"],
         fault=exact.get("fault") or row.get("fault") or "",
+        met_limit=bool(row.get("met_limit")),
+        row_run=str(row.get("row_run") or ""),
     )
     return Kept(row["group"], row["id"], Subject(row["place_key"], row["case_key"]), observation, row["whole"])
 
@@ -162,6 +163,8 @@ def observation_schema() -> Any:
             ("warnings", pa.list_(text)),
             ("attempts", whole),
             ("fault", text),
+            ("met_limit", yes_or_no),
+            ("row_run", text),
         ]
     )
 

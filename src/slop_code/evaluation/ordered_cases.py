@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from contextlib import ExitStack
 
 from slop_code.evaluation.author_process import DeskError
@@ -10,9 +11,14 @@ from slop_code.evaluation.handing_out import HandedOut
 from slop_code.evaluation.lanes import Lane
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
 from slop_code.evaluation.observation_keys import after, case_key, start_of_row
+from slop_code.evaluation.observations import Subject
+from slop_code.evaluation.recall import Recall
 from slop_code.evaluation.scheduler import Ticket
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.errors import ExecutionError
+
+_TRIES = 3
+"""How many earlier runs are looked at that begin with the same case, before the group is run."""
 
 
 def run_in_order(run: GroupRun) -> None:
@@ -26,10 +32,14 @@ def run_in_order(run: GroupRun) -> None:
         return
     first = 0
     alone = run.exclusive
-    if run.around.recall is not None and not run.around.options.confirm_failures:
-        if _replayed(run, last):
+    recall = run.around.recall
+    if recall is not None and not run.around.options.confirm_failures:
+        try:
+            if _replayed(run, recall, last):
+                return
+        except (LoaderError, DeskError) as error:
+            run.lose("loader", str(error))
             return
-        run.desk.begin_again()
     while True:
         with ExitStack() as stack:
             run.ticket = ticket = run.around.pool.ticket(alone=alone)
@@ -45,33 +55,76 @@ def run_in_order(run: GroupRun) -> None:
             return
 
 
-def _replayed(run: GroupRun, last: int | None) -> bool:
-    """Judge the whole group by what an earlier run observed of it; false if a part of it is missing.
+def _replayed(run: GroupRun, recall: Recall, last: int | None) -> bool:
+    """Judge the whole group by what one earlier run of it observed; false if none has all of it.
+
+    Then the desk is back at its first case. Raises what opening a desk does.
+    """
+    earlier: list[str] | None = None
+    for _ in range(_TRIES):
+        replay = _Replay(run, recall, earlier)
+        if replay.judge(last):
+            return True
+        run.desk.begin_again()
+        earlier = replay.others
+        if not earlier:
+            break
+    return False
+
+
+class _Replay:
+    """One pass through the cases, with what one earlier run of the row observed.
 
     Later cases may be made of earlier results, so it shows only on the way whether they are the same.
     """
-    key = start_of_row(isolated=run.group.isolated)
-    reports: list[tuple[VerifierReport, Arrived, str]] = []
-    while not run.stops:
-        handful = run.take(1)
-        if handful.error is not None:
-            return False
-        if not handful.cases:
-            break
-        handed = handful.cases[0]
-        key = after(key, case_key(handed.case))
-        arrival = run.recalled(handed, key)
-        report = None if arrival is None else run.judged(arrival, may_return=False)
-        if arrival is None or report is None:
-            return False
-        if handed.wanted:
-            reports.append((report, arrival, key))
-        if last is not None and handed.position >= last:
-            break
-    for report, arrival, part in reports:
-        run.around.reused(run.group, report.id)
-        run.report(report, arrival, part)
-    return True
+
+    def __init__(self, run: GroupRun, recall: Recall, earlier: list[str] | None) -> None:
+        """`earlier` are the runs to choose from, or None for all."""
+        self._run = run
+        self._recall = recall
+        self._earlier = earlier
+        self._row_run: str | None = None
+        self.others: list[str] = []
+        """The runs that may have what this one lacks."""
+
+    def judge(self, last: int | None) -> bool:
+        """Report all cases to `last`; nothing of them, and false, if the run lacks one."""
+        run = self._run
+        key = start_of_row(isolated=run.group.isolated)
+        reports: list[tuple[VerifierReport, Arrived, str]] = []
+        while not run.stops:
+            handful = run.take(1)
+            if handful.error is not None:
+                self.others = []
+                return False
+            if not handful.cases:
+                break
+            handed = handful.cases[0]
+            key = after(key, case_key(handed.case))
+            arrival = self._recalled(handed, key)
+            report = None if arrival is None else run.judged(arrival, may_return=False)
+            if arrival is None or report is None:
+                return False
+            if handed.wanted:
+                reports.append((report, arrival, key))
+            if last is not None and handed.position >= last:
+                break
+        for report, arrival, part in reports:
+            run.around.reused(run.group, report.id)
+            run.report(report, arrival, part)
+        return True
+
+    def _recalled(self, handed: HandedOut, key: str) -> Arrived | None:
+        known = self._recall.row_runs(Subject(self._run.around.place, key), self._run.group.name)
+        if self._row_run is None:
+            chosen = known if self._earlier is None else [name for name in self._earlier if name in known]
+            if not chosen:
+                return None
+            self._row_run, *self.others = chosen
+        elif not self._run.desk.keeps_store:
+            # The cases are the same whatever was observed, so a run that lacks this one would be tried in vain.
+            self.others = [name for name in self.others if name in known]
+        return self._run.recalled(handed, key, self._row_run)
 
 
 class _Row:
@@ -79,6 +132,7 @@ class _Row:
 
     def __init__(self, run: GroupRun, ticket: Ticket, stack: ExitStack) -> None:
         self._run = run
+        self._name = secrets.token_hex(16)
         self._ticket = ticket
         self._stack = stack
         self._lane: Lane | None = None
@@ -143,4 +197,7 @@ class _Row:
                 self._lane.make_fresh()
         except ExecutionError as error:
             return Arrived(handed, error=str(error), lost=True)
-        return self._run.run_on(self._lane, handed)[0]
+        arrival = self._run.run_on(self._lane, handed)[0]
+        if arrival.observation is None:
+            return arrival
+        return arrival._replace(observation=arrival.observation._replace(row_run=self._name))

@@ -8,7 +8,7 @@ import json
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -50,21 +50,31 @@ class Recall:
                         raise
                     self._warn(error)
 
-    def find(self, subject: Subject) -> Kept | None:
+    def find(self, subject: Subject, row_run: str = "") -> Kept | None:
         """The observation of just this, if there is one that may be used again.
 
-        Of cases in a row, it is that of the longest row: one that broke off and one that did not must not be mixed.
+        Of a case in a row, it is that of one run of the row: what several runs gave must not be mixed.
         """
         with self._lock:
-            for source in sorted(self._sources, key=lambda source: -source.row_of(subject)):
+            for source in self._sources:
                 try:
-                    kept = source.find(subject)
+                    kept = source.find(subject, row_run)
                 except ReportError as error:
                     self._warn(error)
                     continue
                 if kept is not None:
                     return kept
         return None
+
+    def row_runs(self, subject: Subject, group: str) -> list[str]:
+        """The runs of rows that have this, the most promising one first: those of the group's own, then the longest."""
+        name = spelled_out(group)
+        promises: dict[str, tuple[bool, int]] = {}
+        with self._lock:
+            for source in self._sources:
+                for run in source.row_runs(subject):
+                    promises[run] = max(source.promise_of(run, name), promises.get(run, (False, 0)))
+        return sorted(promises, key=lambda run: promises[run], reverse=True)
 
     def named(self, group: str, case_id: str, occurrence: int = 0) -> Kept | None:
         """The observation of the case of that name in the last run; of equal names, one by its number.
@@ -76,14 +86,21 @@ class Recall:
         with self._lock:
             return self._sources[0].named(name, occurrence) if self._sources else None
 
-    def asked(self, case_key: str) -> Kept | None:
+    def asked(self, case_key: str, row: str = "") -> Kept | None:
         """An observation of just this question in the last run, whatever the case was called.
+
+        Of a case in a row, it is that of one `row`, which is the name that the group had then.
 
         Raises:
             ReportError: it is damaged.
         """
         with self._lock:
-            return self._sources[0].asked(case_key) if self._sources else None
+            return self._sources[0].asked(case_key, row) if self._sources else None
+
+    def rows_that_asked(self, case_keys: Iterable[str]) -> Counter[str]:
+        """The rows of the last run that had cases with some of these keys, and how many."""
+        with self._lock:
+            return Counter(row for key in case_keys for source in self._sources[:1] for row in source.rows_of(key))
 
     def __bool__(self) -> bool:
         return bool(self._sources)
@@ -104,38 +121,55 @@ class _Source(ABC):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._subjects: dict[Subject, tuple[Any, tuple[str, bool]]] = {}
+        # Cases that are in no row have "" for the row and for its run.
+        self._subjects: dict[tuple[Subject, str], Any] = {}
         self._names: dict[tuple[str, str], list[Any]] = {}
-        self._keys: dict[str, Any] = {}
-        self._rows: Counter[tuple[str, bool]] = Counter()
+        self._keys: dict[tuple[str, str], Any] = {}
+        self._rows: dict[str, list[str]] = {}
+        self._row_runs: dict[Subject, list[str]] = {}
+        self._lengths: Counter[str] = Counter()
+        self._groups: dict[str, str] = {}
 
-    def find(self, subject: Subject) -> Kept | None:
-        if subject not in self._subjects:
+    def find(self, subject: Subject, row_run: str) -> Kept | None:
+        if (subject, row_run) not in self._subjects:
             return None
-        kept = self._kept(self._subjects[subject][0])
-        if kept.subject != subject:
+        kept = self._kept(self._subjects[subject, row_run])
+        if kept.subject != subject or kept.observation.row_run != row_run:
             raise self._is_damaged("an observation is not where it was")
         return kept
 
-    def row_of(self, subject: Subject) -> int:
-        """How many cases are in the row of this one, if it is in a row of cases."""
-        return self._rows[self._subjects[subject][1]] if subject in self._subjects else 0
+    def row_runs(self, subject: Subject) -> Iterable[str]:
+        return self._row_runs.get(subject, ())
+
+    def promise_of(self, row_run: str, group: str) -> tuple[bool, int]:
+        """Whether it was a run of the group of that name, and how many of its cases may be used again."""
+        return self._groups[row_run] == group, self._lengths[row_run]
 
     def named(self, name: tuple[str, str], occurrence: int) -> Kept | None:
         places = self._names.get(name, ())
         return self._kept(places[occurrence]) if occurrence < len(places) else None
 
-    def asked(self, case_key: str) -> Kept | None:
-        return self._kept(self._keys[case_key]) if case_key in self._keys else None
+    def asked(self, case_key: str, row: str) -> Kept | None:
+        return self._kept(self._keys[case_key, row]) if (case_key, row) in self._keys else None
+
+    def rows_of(self, case_key: str) -> Iterable[str]:
+        return self._rows.get(case_key, ())
 
     def _note(self, row: Mapping[str, Any], place: Any, *, carried: bool = False) -> None:
         subject, name = Subject(row["place_key"], row["case_key"]), (row["group"], row["id"])
-        if row["reusable"]:
-            self._subjects[subject] = place, (row["group"], carried)
-            self._rows[row["group"], carried] += is_in_order(subject.case)
+        in_order, run = is_in_order(subject.case), row.get("row_run") or ""
+        # Files of the time before runs of rows had names do not tell what belongs together.
+        if row["reusable"] and in_order == bool(run):
+            if in_order and (subject, run) not in self._subjects:
+                self._row_runs.setdefault(subject, []).append(run)
+                self._lengths[run] += 1
+                self._groups[run] = row["group"]
+            self._subjects[subject, run] = place
         if not carried:
             self._names.setdefault(name, []).append(place)
-            self._keys[subject.case] = place
+            self._keys[subject.case, row["group"] if in_order else ""] = place
+            if in_order:
+                self._rows.setdefault(subject.case, []).append(row["group"])
 
     def _kept(self, place: Any) -> Kept:
         try:
@@ -205,8 +239,9 @@ class _Table(_Source):
             version = (self._table.schema_arrow.metadata or {}).get(_VERSION_KEY, b"")
             check_version(int(version) if version.isdigit() else None, path)
             self._contents = pyarrow.parquet.ParquetFile(contents) if contents.is_file() else None
+            columns = ["group", "id", "place_key", "case_key", "reusable"]
+            columns += [name for name in ("row_run",) if name in self._table.schema_arrow.names]
             for group in range(self._table.num_row_groups):
-                columns = ["group", "id", "place_key", "case_key", "reusable"]
                 for number, row in enumerate(self._table.read_row_group(group, columns=columns).to_pylist()):
                     self._note(row, (group, number))
         except _DAMAGED as error:

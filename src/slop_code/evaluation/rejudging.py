@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
@@ -25,6 +25,7 @@ from slop_code.evaluation.loaders.loader_protocol import LoaderError
 from slop_code.evaluation.observation_keys import after, case_key, start_of_row
 from slop_code.evaluation.recall import Recall
 from slop_code.evaluation.report import CorrectnessResults, ReportError, ReportWriter
+from slop_code.evaluation.verifiers.json_text import spelled_out
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.execution.cores import available_cores
 from slop_code.paths import shown_path
@@ -83,7 +84,12 @@ def judge_again(
         ReportWriter(output_dir, results) as writer,
     ):
         ledger = Ledger(results, groups, writer, keep_reports=False)
-        _in_threads(groups, lambda group: _Group(bench, group, recall, ledger).judge(), jobs or available_cores())
+        names = {group.name for group in groups}
+
+        def judge(group: GroupConfig) -> None:
+            _Group(bench, group, recall, ledger, names - {group.name}).judge()
+
+        _in_threads(groups, judge, jobs or available_cores())
         results.duration = time.monotonic() - started
     return results
 
@@ -113,13 +119,19 @@ def _in_threads(groups: Sequence[GroupConfig], work: Callable[[GroupConfig], Non
 class _Group:
     """One group, judged from its first case to its last."""
 
-    def __init__(self, bench: BenchHandle, group: GroupConfig, recall: Recall, ledger: Ledger) -> None:
+    def __init__(
+        self, bench: BenchHandle, group: GroupConfig, recall: Recall, ledger: Ledger, others: Collection[str]
+    ) -> None:
+        """`others` are the names of the groups beside it."""
         self._bench = bench
         self._group = group
         self._recall = recall
         self._ledger = ledger
+        self._others = others
         self._seen: dict[str, int] = {}
         self._earlier = start_of_row(isolated=group.isolated)
+        self._row: str | None = None
+        """The group of the run whose observations are used, in a group that keeps state."""
 
     def judge(self) -> None:
         self._ledger.begin_group(self._group)
@@ -142,7 +154,7 @@ class _Group:
         while not complete:
             handful = self._desk.take(count)
             complete = handful.complete
-            waiting = deque(self._found(handed) for handed in handful.cases)
+            waiting = deque(self._found_all(handful.cases))
             while waiting:
                 ready = [
                     (found.handed.position, found.observation)
@@ -164,17 +176,33 @@ class _Group:
         several = self._desk.judge_some(ready) if len(ready) > 1 else []
         return several or [self._desk.judge(first.handed, first.observation, is_last=True)]
 
-    def _found(self, handed: HandedOut) -> _Found:
+    def _found_all(self, cases: Sequence[HandedOut]) -> list[_Found]:
+        keys = [case_key(handed.case) for handed in cases]
+        if not self._desk.independent:
+            for number, key in enumerate(keys):
+                keys[number] = self._earlier = after(self._earlier, key)
+            if self._row is None:
+                self._row = self._likely_row(keys)
+        return [self._found(handed, key) for handed, key in zip(cases, keys, strict=True)]
+
+    def _likely_row(self, keys: Sequence[str]) -> str:
+        """The group of the run that has most of these cases; of several, this one, else one that is not there any more.
+
+        Results of two groups are not mixed: what one program, server or store went through is one story.
+        """
+        counts = self._recall.rows_that_asked(keys)
+        own = spelled_out(self._group.name)
+        return max(counts, key=lambda row: (counts[row], row == own, row not in self._others), default=own)
+
+    def _found(self, handed: HandedOut, key: str) -> _Found:
         name = handed.case.id
         occurrence = self._seen[name] = self._seen.get(name, -1) + 1
         if handed.trouble:
             return _Found(handed, None, handed.trouble)
-        key = case_key(handed.case)
-        if not self._desk.independent:
-            key = self._earlier = after(self._earlier, key)
         try:
             named = self._recall.named(self._group.name, name, occurrence)
-            kept = named if named is not None and named.subject.case == key else self._recall.asked(key)
+            same = named is not None and named.subject.case == key and self._row is None
+            kept = named if same else self._recall.asked(key, self._row or "")
         except ReportError as error:
             return _Found(handed, None, str(error))
         if kept is None:

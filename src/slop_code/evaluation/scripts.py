@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import os
 import re
+import signal
 import sys
 import threading
 import traceback
@@ -46,6 +47,11 @@ def script_folder(path: Path) -> ScriptFolder:
         if root not in _folders:
             _folders[root] = ScriptFolder(root)
         return _folders[root]
+
+
+def is_ctrl_c(error: BaseException) -> bool:
+    """Whether the user interrupts. Where Ctrl-C is ignored, as in author processes, only the author's code can."""
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 class ScriptFolder:
@@ -152,7 +158,7 @@ class ScriptFolder:
         except BaseException as error:
             for name in names:
                 sys.modules.pop(name, None)
-            if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+            if is_ctrl_c(error):
                 raise
             raise ScriptError(self.place_of(error)) from error
         return module

@@ -74,11 +74,12 @@ class APIAdapter(Adapter):
             timeout=self.session.at_most(filled.timeout_s),
         )
         run_s = time.monotonic() - started
-        result, warnings = outcome.result, list(outcome.warnings)
+        result, warnings, met_limit = outcome.result, list(outcome.warnings), False
         if result.status_code == -1 and not result.adapter_error:
             ended = self._ended_soon(0.0 if result.timed_out else _LAST_GASP_S)
             if ended is not None:
                 self._forget()
+                met_limit = bool(ended.note)
                 text = f"{result.stderr}\n{_how_it_ended(ended)}"
                 result = result.model_copy(update={"stderr": text})
         if result.status_code >= _SERVER_ERROR:
@@ -91,6 +92,7 @@ class APIAdapter(Adapter):
             cut=outcome.cut or bool(notes),
             warnings=(*warnings, *notes),
             attempts=1 + result.retries,
+            met_limit=met_limit,
         )
 
     def reset(self) -> None:

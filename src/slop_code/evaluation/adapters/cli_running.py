@@ -49,6 +49,7 @@ class CLIAdapter(Adapter):
             cut=bool(outcome.cut or notes),
             warnings=(*streams, *ended, *notes),
             fault=fault or (self._not_found(stderr) if outcome.status == _NOT_FOUND else ""),
+            met_limit=bool(outcome.note),
         )
 
     def _not_found(self, stderr: str) -> str:

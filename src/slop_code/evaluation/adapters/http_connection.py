@@ -138,10 +138,16 @@ class Connection:
                 return head
         raise ExchangeError(f"more than {self._limits.interim_answers} interim answers came instead of an answer")
 
+    def progress(self) -> str:
+        """How much of the answer has come, as a fragment."""
+        if self._body is not None:
+            return f"received {len(self._body)} bytes of its body"
+        return "received a part of its head" if self._received else "received nothing"
+
     def _next(self, deadline: Deadline) -> object:
         while True:
             if deadline.left() <= 0:
-                raise ExchangeTimeoutError(f"no complete answer within {deadline.seconds:g} s: {self._progress()}")
+                raise ExchangeTimeoutError(f"no complete answer within {deadline.seconds:g} s: {self.progress()}")
             try:
                 event = self._http.next_event()
             except h11.RemoteProtocolError as error:
@@ -157,11 +163,6 @@ class Connection:
             return f"the head of the answer, or of a chunk of it, is larger than {self._limits.head_bytes} bytes"
         return f"the answer is not valid HTTP: {one_line(str(error))}"
 
-    def _progress(self) -> str:
-        if self._body is not None:
-            return f"received {len(self._body)} bytes of its body"
-        return "received a part of its head" if self._received else "received nothing"
-
     def _wait(self, deadline: Deadline) -> bool:
         """Whether something can be read; returns when that is so, or when there may be something else to do."""
         self._poll.modify(self._sock, select.POLLIN | (select.POLLOUT if self._outgoing else 0))
@@ -171,7 +172,7 @@ class Connection:
             # What it sent before it ended may still be on its way.
             found = self._poll.poll(math.ceil(_LAST_WORDS_S * 1000))
             if not found:
-                raise ExchangeError(f"the server ended before its answer was complete: {self._progress()}")
+                raise ExchangeError(f"the server ended before its answer was complete: {self.progress()}")
         return any(events & ~select.POLLOUT for _, events in found)
 
     def _send(self) -> None:
@@ -192,7 +193,7 @@ class Connection:
             return
         except OSError as error:
             kind = ExchangeError if self._received else UnansweredError
-            raise kind(f"the connection broke: {reason(error)}; {self._progress()}") from error
+            raise kind(f"the connection broke: {reason(error)}; {self.progress()}") from error
         if not data and not self._received:
             raise UnansweredError("the server closed the connection without an answer")
         if not data and self._body is None:

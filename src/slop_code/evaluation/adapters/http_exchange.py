@@ -125,18 +125,22 @@ def wait_until_ready(
     """
     deadline = Deadline(budget_s)
     probe = Request("GET", legal_target(health_path), [("Host", host), ("Accept", "*/*"), ("Connection", "close")])
-    pause, patience, seen = _FIRST_PAUSE_S, _FIRST_PROBE_S, ""
+    pause, patience, seen, waited = _FIRST_PAUSE_S, _FIRST_PROBE_S, "", 0.0
     while still_alive():
         given = min(patience, deadline.left())
         try:
             _ask_for_head(connect, probe, Deadline(given), still_alive)
         except ExchangeTimeoutError as error:
-            # A last probe that the budget cut short tells less than the one before it.
-            seen = str(error) if given == patience or not seen else seen
+            # A last probe that the budget cut short tells less than a longer one of its kind, and one that found
+            # nobody to connect to less than one that found somebody.
+            if isinstance(error, _SilentError) and given >= waited:
+                seen, waited = str(error), given
+            elif not waited and (given == patience or not seen):
+                seen = str(error)
             # A slow answer needs a longer wait, a connection that hangs needs a new one: give both their turn.
             patience *= 2
         except ExchangeError as error:
-            seen = str(error)
+            seen, waited = str(error), 0.0
         else:
             return Readiness("ready") if still_alive() else Readiness("dead", "it ended, and something else answers")
         if deadline.left() <= 0:
@@ -153,12 +157,19 @@ def legal_target(path: str) -> str:
     return target if target.startswith("/") else "/" + target
 
 
+class _SilentError(ExchangeTimeoutError):
+    """Somebody accepted the connection and did not answer in time."""
+
+
 def _ask_for_head(
     connect: Connect, request: Request, deadline: Deadline, still_alive: Callable[[], bool] | None
 ) -> None:
     connection = _open(connect, deadline, Limits(), still_alive)
     try:
         connection.ask_for_head(request, deadline)
+    except ExchangeTimeoutError as error:
+        late = f"it accepted the connection and did not answer within {deadline.seconds:.2g} s"
+        raise _SilentError(f"{late}: {connection.progress()}") from error
     finally:
         connection.close()
 

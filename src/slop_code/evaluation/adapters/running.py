@@ -27,6 +27,10 @@ class Observation(NamedTuple):
     attempts: int = 1
     fault: str = ""
     """Why there is nothing to judge, if that is the submission's own fault: it could not even be started."""
+    met_limit: bool = False
+    """Whether the program was ended before its time, because of a limit or because it could not be watched over."""
+    row_run: str = ""
+    """Where cases are in a row: the run of that row which it is from, by a name that no other has."""
 
 
 class SpoiledWorkspaceError(SlopCodeError):

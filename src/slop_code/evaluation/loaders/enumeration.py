@@ -13,7 +13,7 @@ from slop_code.evaluation.author_code import RandomState, author_code, recall_st
 from slop_code.evaluation.config.models import find_checkpoint
 from slop_code.evaluation.loaders.initialization import author_folder, place_of_class
 from slop_code.evaluation.loaders.loader_protocol import LoaderError
-from slop_code.evaluation.scripts import ScriptFolder
+from slop_code.evaluation.scripts import ScriptFolder, is_ctrl_c
 from slop_code.findings import listed
 from slop_code.logging import get_logger
 from slop_code.validation import first_reason
@@ -194,9 +194,11 @@ def _call(function: Callable[[], Any], folder: ScriptFolder | None, state: Rando
     try:
         with author_code(folder, state):
             return function()
-    except (KeyboardInterrupt, GeneratorExit, _NotCasesError):
+    except _NotCasesError:
         raise
     except BaseException as error:  # pytest.skip and asyncio's cancellation are no Exception
+        if is_ctrl_c(error):
+            raise
         if isinstance(error, LoaderError):
             if folder is None:
                 raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slop_code.evaluation.author_code import RandomState, author_code, remember_state
 from slop_code.evaluation.loaders.case_files import CaseFileLoader
 from slop_code.evaluation.loaders.loader_protocol import BaseLoader, GroupLoader, LoaderError
-from slop_code.evaluation.scripts import ScriptError, ScriptFolder, script_folder
+from slop_code.evaluation.scripts import ScriptError, ScriptFolder, is_ctrl_c, script_folder
 from slop_code.findings import did_you_mean, listed
 from slop_code.paths import shown_path
 
@@ -48,9 +48,9 @@ def initialize_loader(
     try:
         with author_code(folder, making):
             loader: GroupLoader = _construct(loader_class, problem, checkpoint, use_placeholders)
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
     except BaseException as error:  # pytest.skip and asyncio's cancellation are no Exception
+        if is_ctrl_c(error):
+            raise
         raise LoaderError(f"the loader cannot be made: {_placed(error, folder, loader_class)}") from error
     remember_state(loader, making)
     return loader

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import linecache
-import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 
 from slop_code.evaluation.adapters.models import CaseResult
 from slop_code.evaluation.author_code import author_code
-from slop_code.evaluation.scripts import ScriptFolder
+from slop_code.evaluation.scripts import ScriptFolder, is_ctrl_c
 from slop_code.evaluation.verifiers.errors import VerifierError
 from slop_code.evaluation.verifiers.models import VerificationResult, VerifierProtocol
 from slop_code.evaluation.verifiers.time_limit import TimeIsUp, run_limited
@@ -70,11 +69,6 @@ def place_of(error: BaseException, folder: ScriptFolder | None) -> str:
     if not isinstance(error, SystemExit) and message != _text(error):
         error = type(name, (Exception,), {})(message).with_traceback(error.__traceback__)
     return folder.place_of(error)
-
-
-def is_ctrl_c(error: BaseException) -> bool:
-    """Whether the user interrupts. Where Ctrl-C is ignored, as in author processes, only the author's code can."""
-    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 def _first_strike(error: TimeIsUp) -> TimeIsUp:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slop_code.evaluation.author_code import author_code
 from slop_code.evaluation.loaders.initialization import place_of_class
-from slop_code.evaluation.scripts import ScriptError, ScriptFolder, script_folder
+from slop_code.evaluation.scripts import ScriptError, ScriptFolder, is_ctrl_c, script_folder
 from slop_code.evaluation.verifiers.errors import VerifierError
 from slop_code.evaluation.verifiers.models import VerifierProtocol
 from slop_code.evaluation.verifiers.ready import ReadyVerifier
@@ -118,9 +118,9 @@ def _satisfies_protocol(cls: Any) -> bool:
 def _construct(verifier_class: Any, checkpoint: CheckpointConfig, folder: ScriptFolder) -> Any:
     try:
         return verifier_class(checkpoint)
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
     except BaseException as error:  # SystemExit and its like must not end the run
+        if is_ctrl_c(error):
+            raise
         place = folder.place_of(error)
         # Without a line of the author's, the call itself does not fit: then the place is the class.
         where = "" if "\n" in place else place_of_class(verifier_class, "__init__")
