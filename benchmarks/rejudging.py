@@ -47,5 +47,5 @@ def _store(cases: list[tuple[object, CLIResult]], folder: Path) -> None:
             observation = Observation(expected.model_copy(update={"stderr": ""}))
             row = to_row("core", expected.id, Subject("", case_key(case)), observation, [])  # type: ignore[arg-type]
             report = error_report(case, "never judged")  # type: ignore[arg-type]
-            added.append((writer.add_and_forget(report, 1.0, row), digest_of(report)))
+            added.append((writer.add_and_forget(report, 1.0, writer.keep(row)), digest_of(report)))
         writer.add_group_digests("core", "Core", 0.0, added)

@@ -108,9 +108,9 @@ def write_lines(folder: Path, lines: list[Any]) -> None:
     (folder / JOURNAL).write_text("".join(f"{text}\n" for text in texts))
 
 
-def tear_the_line_of_the_case(folder: Path) -> None:
+def tear_the_line_of_the_observation(folder: Path) -> None:
     data = (folder / JOURNAL).read_bytes()
-    begins = data.index(b'{"case":')
+    begins = data.index(b'{"observation":')
     os.truncate(folder / JOURNAL, data.index(b"\n", begins) - 5)
 
 
@@ -132,7 +132,7 @@ def damage_a_content(folder: Path) -> None:
 
 def edit_the_rows(folder: Path) -> None:
     write_lines(
-        folder, [{**line, "observation": {"reusable": True}} if "report" in line else line for line in lines_of(folder)]
+        folder, [{"observation": {"reusable": True}} if "observation" in line else line for line in lines_of(folder)]
     )
 
 
@@ -169,7 +169,7 @@ def is_recalled(folder: Path, subjects: list[Subject]) -> list[bool]:
 @pytest.mark.parametrize(
     "damage",
     [
-        tear_the_line_of_the_case,
+        tear_the_line_of_the_observation,
         lose_all_but_half_a_head,
         empty_the_journal,
         lose_a_content,
@@ -188,7 +188,7 @@ def test_nothing_is_made_of_a_damaged_journal(world: World, damage: Callable[[Pa
     assert is_recalled(folder, subjects) == [False]
 
 
-@pytest.mark.parametrize("damage", [tear_the_line_of_the_case, write_other_things])
+@pytest.mark.parametrize("damage", [tear_the_line_of_the_observation, write_other_things])
 def test_an_evaluation_goes_on_from_a_damaged_journal(world: World, damage: Callable[[Path], None]) -> None:
     damage(stopped_instead(world))
     assert evaluated_again(world)[0] == 0

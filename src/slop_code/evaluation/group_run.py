@@ -54,7 +54,8 @@ class Surroundings(NamedTuple):
     started: Callable[[GroupConfig, str], None]
     counted: Callable[[GroupConfig, int, bool], None]
     reused: Callable[[GroupConfig, str], None]
-    finished: Callable[[GroupConfig, VerifierReport, Finding | None], None]
+    kept: Callable[[GroupConfig, str, Finding], int | None]
+    finished: Callable[[GroupConfig, VerifierReport, int | None], None]
 
 
 class Finding(NamedTuple):
@@ -205,15 +206,21 @@ class GroupRun:
         # A name is not content: the case may have had another one.
         return None if kept is None else Arrived(handed, kept.seen_as(handed.case))
 
-    def report(self, report: VerifierReport, arrival: Arrived, key: str) -> None:
-        """A case is through; `key` is what its observation depended on besides the place."""
+    def keep(self, arrival: Arrived, key: str) -> int | None:
+        """Store what was observed of a case; `key` is what it depended on besides the place. Gives where it is."""
+        if arrival.observation is None:
+            return None
+        found = Finding(Subject(self.around.place, key), arrival.observation)
+        return self.around.kept(self.group, arrival.handed.case.id, found)
+
+    def report(self, report: VerifierReport, arrival: Arrived, place: int | None) -> None:
+        """A case is through, and what was observed of it is at `place`."""
         if report.outcome == "passed" and self.around.options.keep_workspaces is not None:
             kept = self._kept(arrival.handed)
             shutil.rmtree(kept, ignore_errors=True)
             with contextlib.suppress(OSError):
                 kept.parent.rmdir()  # stays where something else is in it
-        seen = arrival.observation
-        self.around.finished(self.group, report, Finding(Subject(self.around.place, key), seen) if seen else None)
+        self.around.finished(self.group, report, place)
 
     def lose(self, who: str, text: str) -> None:
         """The rest of the group cannot be run."""

@@ -11,6 +11,7 @@ from queue import Empty
 from slop_code.evaluation.group_run import Arrived, GroupRun
 from slop_code.evaluation.handing_out import HandedOut
 from slop_code.evaluation.observation_keys import case_key
+from slop_code.evaluation.observations import is_clean
 from slop_code.evaluation.scheduler import Ticket
 from slop_code.execution.errors import ExecutionError
 
@@ -42,6 +43,7 @@ class _Crowd:
         self._turns: deque[int] = deque()
         self._back: dict[int, Arrived] = {}
         self._keys: dict[int, str] = {}
+        self._kept: dict[int, int | None] = {}
         self._postponed: deque[HandedOut] = deque()
         self._held = 0
         self._waits_since = 0.0
@@ -140,7 +142,10 @@ class _Crowd:
         else:
             self._turns.popleft()
             self._waits_since = time.monotonic()
-            self._run.report(report, arrival, self._keys.pop(arrival.handed.position))
+            position = arrival.handed.position
+            key = self._keys.pop(position)
+            place = self._kept.pop(position) if position in self._kept else self._run.keep(arrival, key)
+            self._run.report(report, arrival, place)
         return True
 
     def _collect(self) -> None:
@@ -157,7 +162,17 @@ class _Crowd:
             self._back[position] = arrival
             if position == self._turns[0]:
                 self._waits_since = time.monotonic()
+            if self._may_be_kept(arrival):
+                self._kept[position] = self._run.keep(arrival, self._keys[position])
             self._held += _size(arrival)
+
+    def _may_be_kept(self, arrival: Arrived) -> bool:
+        """Whether to store it now: it may have to wait for long, and this process be killed meanwhile.
+
+        Not what may be run again before it is judged, nor what a run that is being stopped gives.
+        """
+        seen = arrival.observation
+        return seen is not None and is_clean(seen) and not self._at_once and not self._run.stops
 
     def _send_out(self, handed: HandedOut, *, alone: bool = False) -> None:
         run, pool = self._run, self._run.around.pool

@@ -58,8 +58,12 @@ class Ledger:
     def keeps_observations(self) -> bool:
         return self._writer is not None
 
-    def add(self, group: GroupConfig, report: VerifierReport, observed: Observed | None = None) -> None:
-        """Take in a report, and what it was made of; a group's come in the loader's order."""
+    def keep(self, observed: Observed) -> int | None:
+        """Keep what was observed of a case, which may have to wait to be judged; gives the place of it, for `add`."""
+        return self._writer.keep(observed) if self._writer is not None else None
+
+    def add(self, group: GroupConfig, report: VerifierReport, observed: int | None = None) -> None:
+        """Take in a report, and the place of what it was made of; a group's come in the loader's order."""
         page = self._pages[group.name]
         if self._keeps:
             if self._writer is not None:

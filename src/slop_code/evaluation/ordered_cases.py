@@ -111,7 +111,7 @@ class _Replay:
                 break
         for report, arrival, part in reports:
             run.around.reused(run.group, report.id)
-            run.report(report, arrival, part)
+            run.report(report, arrival, run.keep(arrival, part))
         return True
 
     def _recalled(self, handed: HandedOut, key: str) -> Arrived | None:
@@ -163,7 +163,7 @@ class _Row:
             if report is None:
                 return handed.position
             if counts:
-                run.report(report, arrival, key)
+                run.report(report, arrival, run.keep(arrival, key))
             if last is not None and handed.position >= last:
                 return None
         return None

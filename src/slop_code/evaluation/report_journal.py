@@ -4,7 +4,8 @@
 
     {"evaluation": {…}}                               first: the summary of the run when it began, with its version
     {"content": "9f86…", "value": "…"}                a large content that later lines refer to
-    {"case": 0, "report": {…}, "weight": 1.0, …}      a finished case: its row, its observation, its group's weight
+    {"observation": {…}}                              what was observed of a case, which may not be judged yet
+    {"case": 0, "report": {…}, "weight": 1.0}         a finished case: its row, and its group's weight
     {"cases": [1, 0], "group": "core", …}             a finished group: its cases in order, type, duration and weight
     {"carried": {…}}                                  an observation of the run before, which did not end
 
@@ -22,6 +23,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TypeVar
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from slop_code.evaluation.atomic_files import cannot_write, replace_files
 from slop_code.evaluation.report_format import JOURNAL, ReportError, check_version, read_summary, written_summary
 from slop_code.evaluation.verifiers.models import VerifierReport
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
 Observed = tuple[dict[str, Any], dict[str, str]]
 """The row of an observation, and the contents that it refers to (see `observations.to_row`)."""
+_NOT_OBSERVED = -1
 
 
 class ReportWriter:
@@ -54,7 +58,7 @@ class ReportWriter:
         self._numbers: dict[int, tuple[int, VerifierReport]] = {}
         self._places = array("Q")
         self._order = array("Q")
-        self._observed = array("b")
+        self._observed = array("q")
         self._contents: dict[str, int] = {}
         head = {"evaluation": {**written_summary(results), "complete": False}}
         carried = self._path if carries and self._path.is_file() else None
@@ -62,15 +66,24 @@ class ReportWriter:
         self._handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
         self._size = os.fstat(self._handle).st_size
 
-    def add(self, report: VerifierReport, weight: float = 1.0, observed: Observed | None = None) -> None:
-        """Keep the report of a case, and what was observed of it, as soon as it is finished.
+    def keep(self, observed: Observed) -> int:
+        """Keep what was observed of a case as soon as it has run; gives the place of it, for `add`."""
+        row, contents = observed
+        with self._lock:
+            for key, value in contents.items():
+                if key not in self._contents:
+                    self._contents[key] = self._append({"content": key, "value": value})
+            return self._append({"observation": row})
 
-        `weight` is its group's.
+    def add(self, report: VerifierReport, weight: float = 1.0, observed: int | None = None) -> None:
+        """Keep the report of a case as soon as it is finished.
+
+        `weight` is its group's, `observed` the place of what was observed of it.
         """
         with self._lock:
             self._add(report, weight, observed)
 
-    def add_and_forget(self, report: VerifierReport, weight: float = 1.0, observed: Observed | None = None) -> int:
+    def add_and_forget(self, report: VerifierReport, weight: float = 1.0, observed: int | None = None) -> int:
         """The same for a report that nobody holds in memory; gives its number, for `add_group_digests`."""
         with self._lock:
             return self._write_case(report, weight, observed)
@@ -131,24 +144,16 @@ class ReportWriter:
         else:
             self.close()
 
-    def _add(self, report: VerifierReport, weight: float, observed: Observed | None = None) -> int:
+    def _add(self, report: VerifierReport, weight: float, observed: int | None = None) -> int:
         if id(report) not in self._numbers:
             self._numbers[id(report)] = (self._write_case(report, weight, observed), report)
         return self._numbers[id(report)][0]
 
-    def _write_case(self, report: VerifierReport, weight: float, observed: Observed | None) -> int:
-        line: dict[str, Any] = {"weight": weight, "report": report.to_parquet_row()}
-        if observed is not None:
-            line["observation"], contents = observed
-            for key, value in contents.items():
-                if key not in self._contents:
-                    place = self._size
-                    self._append({"content": key, "value": value})
-                    self._contents[key] = place
-        number, place = len(self._places), self._size
-        self._append({"case": number, **line})
+    def _write_case(self, report: VerifierReport, weight: float, observed: int | None) -> int:
+        number = len(self._places)
+        place = self._append({"case": number, "weight": weight, "report": report.to_parquet_row()})
         self._places.append(place)
-        self._observed.append(observed is not None)
+        self._observed.append(_NOT_OBSERVED if observed is None else observed)
         return number
 
     def _end_group(self, name: str, kind: str, duration: float, cases: list[int], weight: float) -> None:
@@ -159,7 +164,7 @@ class ReportWriter:
 
     @property
     def has_observations(self) -> bool:
-        return any(self._observed)
+        return any(place != _NOT_OBSERVED for place in self._observed)
 
     @property
     def has_contents(self) -> bool:
@@ -171,8 +176,9 @@ class ReportWriter:
 
     def observations(self) -> Iterator[dict[str, Any]]:
         """The rows of what was observed of them, in the same order."""
-        observed = (self._places[number] for number in self._order if self._observed[number])
-        yield from (line["observation"] for line in self._lines_of(observed))
+        observed = (self._observed[number] for number in self._order)
+        places = (place for place in observed if place != _NOT_OBSERVED)
+        yield from (line["observation"] for line in self._lines_of(places))
 
     def contents(self) -> Iterator[dict[str, Any]]:
         """The large contents that the observations refer to."""
@@ -184,7 +190,8 @@ class ReportWriter:
                 journal.seek(place)
                 yield json.loads(journal.readline())
 
-    def _append(self, line: dict[str, Any]) -> None:
+    def _append(self, line: dict[str, Any]) -> int:
+        """Write a line; gives its place."""
         data = memoryview(_encoded(line))
         written = 0
         try:
@@ -193,7 +200,9 @@ class ReportWriter:
         except OSError as error:
             os.ftruncate(self._handle, self._size)  # half a line would spoil the next one
             raise cannot_write(self._path, error) from error
+        place = self._size
         self._size += written
+        return place
 
 
 def replay(cls: type[Results], path: Path, *, with_reports: bool = True) -> Results:
@@ -303,7 +312,11 @@ def _decoded(text: bytes) -> dict[str, Any] | None:
 
 
 def _encoded(line: dict[str, Any]) -> bytes:
-    return json.dumps(line, sort_keys=True).encode() + b"\n"
+    try:
+        return to_json(line, inf_nan_mode="constants") + b"\n"
+    except PydanticSerializationError:
+        # It is quick, and knows no lone surrogates.
+        return json.dumps(line).encode() + b"\n"
 
 
 def _begin(head: dict[str, Any], carried: Path | None, file: BinaryIO) -> None:

@@ -209,12 +209,14 @@ class CheckpointRunner:
             get_logger(__name__).warning(f"A setup command failed: {failure}")
 
     def _surroundings(self, bench: BenchHandle, lanes: Lanes, ledger: Ledger, recall: Recall | None) -> Surroundings:
-        def finished(group: GroupConfig, report: VerifierReport, found: Finding | None) -> None:
+        def kept(group: GroupConfig, case_id: str, found: Finding) -> int | None:
+            if not ledger.keeps_observations:
+                return None
+            return ledger.keep(to_row(group.name, case_id, found.subject, found.observation, self._secrets))
+
+        def finished(group: GroupConfig, report: VerifierReport, place: int | None) -> None:
             report = masked_report(report, self._secrets)
-            observed = None
-            if found is not None and ledger.keeps_observations:
-                observed = to_row(group.name, report.id, found.subject, found.observation, self._secrets)
-            ledger.add(group, report, observed)
+            ledger.add(group, report, place)
             self._tell(self.listener.case_finished, self.label, report)
             if self.options.fail_fast and report.outcome != "passed":
                 self._stop()
@@ -235,6 +237,7 @@ class CheckpointRunner:
             counted=lambda group, cases, complete: self._tell(
                 self.listener.enumerated, self.label, group.name, cases, complete
             ),
+            kept=kept,
             finished=finished,
         )
 
