@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from slop_code.execution import ExecutionError
-from slop_code.execution.process import Command, Warden
+from slop_code.execution.commands import Command
+from slop_code.execution.process import Warden
 
 ENV = {"PATH": "/usr/bin:/bin"}
 
@@ -18,7 +19,8 @@ import os, sys
 wanted = int(sys.argv[1])
 while os.open(os.devnull, os.O_RDONLY) < wanted - 2:
     pass
-from slop_code.execution.process import Command, Warden
+from slop_code.execution.commands import Command
+from slop_code.execution.process import Warden
 warden = Warden.launch()
 command = Command(["/bin/sh", "-c", "echo 3 >&9; exit 3"], "/", {"PATH": "/usr/bin:/bin"}, tells_status=True)
 print([warden.run(command).status for _ in range(3)])
@@ -49,7 +51,8 @@ def test_a_start_that_fails_leaves_no_descriptor_to_the_next_command() -> None:
 
 # What is printed: the helper made ahead, whether it is the one that runs the command, and whether the second one is not.
 AHEAD = """
-from slop_code.execution.process import Command, Warden
+from slop_code.execution.commands import Command
+from slop_code.execution.process import Warden
 Warden.launch_ahead()
 ready = Warden._ahead[0][1].pid
 look = Command(["/bin/sh", "-c", "cat /proc/$PPID/status"], "/", {"PATH": "/usr/bin:/bin"})

@@ -19,7 +19,7 @@ from slop_code.evaluation.adapters.models import BaseCase, CaseResult
 from slop_code.evaluation.adapters.running import Observation
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
 from slop_code.evaluation.handing_out import HandedOut, Handful
-from slop_code.evaluation.judging import judge
+from slop_code.evaluation.judging import Judge
 from slop_code.evaluation.listening import Selection
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.loaders.loader_protocol import GroupLoader, LoaderError, NoOpStore
@@ -50,6 +50,7 @@ class Desk:
         self._group = group
         # A verifier that draws random numbers draws the same ones in every run.
         random.seed(f"{bench.problem.name}/{bench.checkpoint.name}/{group.name}")
+        self._judge = Judge(bench.verifier, bench.problem, bench.checkpoint)
         self._store = make_store(bench.loader, bench.problem, bench.checkpoint)
         self.keeps_store = type(self._store) is not NoOpStore
         self._cases: Iterator[tuple[BaseCase, CaseResult]] | None = iterate_cases(
@@ -86,12 +87,11 @@ class Desk:
 
     def judge(self, position: int, observation: Observation, is_last: bool = True) -> VerifierReport:
         """Verify the result of a case, then show it to the store. If it is not the last result, the case stays out."""
-        bench = self._bench
         case, expected = self._out[position]
         if is_last:
             del self._out[position]
         store = self._store if is_last and self.keeps_store else None
-        return judge(case, expected, observation, bench.verifier, bench.problem, bench.checkpoint, store)
+        return self._judge.judge(case, expected, observation, store)
 
     def judge_some(self, results: Sequence[tuple[int, Observation]]) -> list[VerifierReport]:
         """Judge these results, in order, as far as a short while goes; the first one in any case."""

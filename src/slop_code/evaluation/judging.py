@@ -16,25 +16,70 @@ from slop_code.evaluation.verifiers.initialization import verifier_folder
 from slop_code.evaluation.verifiers.models import VerificationResult, VerifierError, VerifierReport
 
 
-def judge(
+class Judge:
+    """Makes the reports of a checkpoint's cases."""
+
+    def __init__(self, verifier: Any, problem: ProblemConfig, checkpoint: CheckpointConfig) -> None:
+        self._verifier = verifier
+        self._folder = verifier_folder(problem)
+        self._store_folder = author_folder(problem, checkpoint)
+
+    def judge(
+        self, case: BaseCase, expected: CaseResult, observation: Observation, store: Any = None
+    ) -> VerifierReport:
+        """Verify what was observed of a case, then let the store see it, if there is one, then make the report."""
+        started = time.monotonic()
+        raw, troubles = {}, []
+        try:
+            raw = self._verdicts(case, expected, observation)
+        except VerifierError as error:
+            troubles.append(str(error))
+        duration = time.monotonic() - started
+        if store is not None:
+            troubles += self._update(store, case, observation, expected)
+        return _report(case, expected, observation, duration, raw, troubles)
+
+    def _verdicts(
+        self, case: BaseCase, expected: CaseResult, observation: Observation
+    ) -> dict[str, VerificationResult]:
+        actual = observation.result
+        if actual.adapter_error:
+            raise VerifierError(f"the case could not be put to the submission: {actual.stderr}")
+        if observation.fault:
+            # What a shell, an interpreter or a silent port says of it can look just like what an error case expects.
+            return {"start": VerificationResult.create(observation.fault, False)}
+        return calling.call_verifier(
+            self._verifier,
+            self._folder,
+            group_name=case.group,
+            case_name=case.id,
+            actual=actual,
+            expected=expected,
+            time_limit=calling.TIME_LIMIT_S,
+        )
+
+    def _update(self, store: Any, case: BaseCase, observation: Observation, expected: CaseResult) -> list[str]:
+        """Let the store see the result; what it raised, if it did."""
+        folder = self._store_folder
+        try:
+            with author_code(folder):
+                store.update(case, observation.result, expected)
+        except BaseException as error:  # whatever an author's store raises costs its case
+            if is_ctrl_c(error):
+                raise
+            place = folder.place_of(error) if folder else f"{type(error).__name__}: {error}"
+            return [f"the store's update raised: {place}"]
+        return []
+
+
+def _report(
     case: BaseCase,
     expected: CaseResult,
     observation: Observation,
-    verifier: Any,
-    problem: ProblemConfig,
-    checkpoint: CheckpointConfig,
-    store: Any = None,
+    duration: float,
+    raw: dict[str, VerificationResult],
+    troubles: list[str],
 ) -> VerifierReport:
-    """Verify what was observed of a case, then let the store see it, if there is one, then make the report."""
-    started = time.monotonic()
-    raw, troubles = {}, []
-    try:
-        raw = _verdicts(case, expected, observation, verifier, problem)
-    except VerifierError as error:
-        troubles.append(str(error))
-    duration = time.monotonic() - started
-    if store is not None:
-        troubles += _update(store, case, observation, expected, problem, checkpoint)
     report = VerifierReport.from_verifier_result(case, duration, observation.result, expected, raw)
     usage: dict[str, Any] = {
         "run_s": observation.run_s,
@@ -49,44 +94,3 @@ def judge(
     if troubles:
         usage |= {"error": "\n".join(troubles), "outcome": "error"}
     return report.model_copy(update=usage)
-
-
-def _verdicts(
-    case: BaseCase, expected: CaseResult, observation: Observation, verifier: Any, problem: ProblemConfig
-) -> dict[str, VerificationResult]:
-    actual = observation.result
-    if actual.adapter_error:
-        raise VerifierError(f"the case could not be put to the submission: {actual.stderr}")
-    if observation.fault:
-        # What a shell, an interpreter or a silent port says of it can look just like what an error case expects.
-        return {"start": VerificationResult.create(observation.fault, False)}
-    return calling.call_verifier(
-        verifier,
-        verifier_folder(problem),
-        group_name=case.group,
-        case_name=case.id,
-        actual=actual,
-        expected=expected,
-        time_limit=calling.TIME_LIMIT_S,
-    )
-
-
-def _update(
-    store: Any,
-    case: BaseCase,
-    observation: Observation,
-    expected: CaseResult,
-    problem: ProblemConfig,
-    checkpoint: CheckpointConfig,
-) -> list[str]:
-    """Let the store see the result; what it raised, if it did."""
-    folder = author_folder(problem, checkpoint)
-    try:
-        with author_code(folder):
-            store.update(case, observation.result, expected)
-    except BaseException as error:  # whatever an author's store raises costs its case
-        if is_ctrl_c(error):
-            raise
-        place = folder.place_of(error) if folder else f"{type(error).__name__}: {error}"
-        return [f"the store's update raised: {place}"]
-    return []

@@ -14,10 +14,10 @@ from queue import Queue
 from typing import TypeVar
 
 from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.author_desk import AuthorDesk
 from slop_code.evaluation.author_process import BenchHandle, DeskError, Nursery
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
 from slop_code.evaluation.error_reports import error_report, lost_group
-from slop_code.evaluation.group_run import AuthorDesk
 from slop_code.evaluation.handing_out import HandedOut
 from slop_code.evaluation.ledger import Ledger
 from slop_code.evaluation.listening import Selection

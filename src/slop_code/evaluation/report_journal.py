@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TypeVar
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from slop_code.evaluation.atomic_files import cannot_write, replace_files
 from slop_code.evaluation.report_format import JOURNAL, ReportError, check_version, read_summary, written_summary
@@ -188,7 +188,13 @@ class ReportWriter:
         with self._path.open("rb") as journal:
             for place in places:
                 journal.seek(place)
-                yield json.loads(journal.readline())
+                text = journal.readline()
+                try:
+                    line = from_json(text)
+                except ValueError:
+                    # It is quick, and knows no lone surrogates.
+                    line = json.loads(text)
+                yield line
 
     def _append(self, line: dict[str, Any]) -> int:
         """Write a line; gives its place."""
@@ -315,7 +321,6 @@ def _encoded(line: dict[str, Any]) -> bytes:
     try:
         return to_json(line, inf_nan_mode="constants") + b"\n"
     except PydanticSerializationError:
-        # It is quick, and knows no lone surrogates.
         return json.dumps(line).encode() + b"\n"
 
 

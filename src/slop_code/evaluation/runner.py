@@ -336,11 +336,11 @@ def run_case(
     store: Any = None,
 ) -> VerifierReport:
     """Run, judge and report one case, all in this process. Never raises for what submission, verifier or store do."""
-    from slop_code.evaluation.judging import judge
+    from slop_code.evaluation.judging import Judge
 
     try:
         observation = adapter.run(case, expected)
-        return judge(case, expected, observation, verifier, problem, checkpoint, store)
+        return Judge(verifier, problem, checkpoint).judge(case, expected, observation, store)
     except (AdapterError, InputFileError, UnknownAssetError, ExecutionError) as error:
         return error_report(case, str(error))
     except Exception as error:  # noqa: BLE001  # whatever it is, it costs this case and not the others

@@ -17,12 +17,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from slop_code.execution.commands import Command, Outcome
 from slop_code.execution.docker_container import Container, connect_engine, find_image, remove_stale_containers
 from slop_code.execution.driver import Driver, run_setup
 from slop_code.execution.environment import DockerEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.image import Image, Preparation, prepare_image
-from slop_code.execution.process import Command, Outcome, Warden
+from slop_code.execution.process import Warden
 from slop_code.execution.sandbox import LAYOUT, sandbox_user
 from slop_code.execution.scratch import make_scratch
 from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, SetupStep

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from slop_code.execution.commands import Command, Limits
 from slop_code.execution.environment import (
     DockerEnvironmentSpec,
     EnvironmentSpec,
@@ -19,7 +20,7 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.image import Image, Preparation, prepare_image
 from slop_code.execution.interpreter import Interpreter, choose_interpreter
 from slop_code.execution.local import LocalSession, host_path
-from slop_code.execution.process import Command, Limits, Warden
+from slop_code.execution.process import Warden
 from slop_code.execution.python_setup import find_uv, virtualenv_commands
 from slop_code.execution.sandbox import (
     LAYOUT,

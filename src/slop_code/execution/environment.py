@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from slop_code.documents import Document, read_document
+from slop_code.execution.commands import Limits
 from slop_code.execution.errors import EnvironmentFileError
-from slop_code.execution.process import Limits
 from slop_code.findings import Findings, closest, did_you_mean, listed, shown_value
 from slop_code.validation import report_validation_error
 

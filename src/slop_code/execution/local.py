@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from slop_code.execution.cgroup import ControlGroup
+from slop_code.execution.commands import Command, Outcome
 from slop_code.execution.environment import EnvironmentSpec
-from slop_code.execution.process import Command, Outcome, Warden
+from slop_code.execution.process import Warden
 from slop_code.execution.reachable import ReachableWarden
 from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, free_local_port
 from slop_code.execution.workspace import Template

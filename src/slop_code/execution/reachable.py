@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from slop_code.execution.process import Command, Outcome, Warden, WardenLostError
+from slop_code.execution.commands import Command, Outcome
+from slop_code.execution.process import Warden, WardenLostError
 
 Answer = TypeVar("Answer")
 

@@ -31,10 +31,11 @@ from itertools import count
 from pathlib import Path
 
 from slop_code.execution.cgroup import ControlGroup
+from slop_code.execution.commands import Outcome, Writable
 from slop_code.execution.environment import SandboxEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.interpreter import own_interpreter
-from slop_code.execution.process import ARGUMENTS_FD, FILTER_FD, WARDEN_SCRIPT, Outcome, Warden, Writable
+from slop_code.execution.process import ARGUMENTS_FD, FILTER_FD, WARDEN_SCRIPT, Warden
 from slop_code.execution.reachable import ReachableWarden
 from slop_code.execution.seccomp import system_call_filter
 from slop_code.execution.session import Layout, PreparedTools, Session

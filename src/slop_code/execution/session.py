@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from slop_code.execution.commands import Command, Outcome, Writable
 from slop_code.execution.environment import EnvironmentSpec
 from slop_code.execution.errors import ExecutionError
-from slop_code.execution.process import Command, Outcome, Writable
 from slop_code.execution.scratch import scratch_name
 from slop_code.execution.shell import shell_argv
 from slop_code.execution.workspace import Template, Workspace, empty, remove

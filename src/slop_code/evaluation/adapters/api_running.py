@@ -13,8 +13,8 @@ from slop_code.evaluation.adapters.http_exchange import Exchange, wait_until_rea
 from slop_code.evaluation.adapters.models import CaseResult
 from slop_code.evaluation.adapters.running import Adapter, Observation, SpoiledWorkspaceError
 from slop_code.execution.assets import Assets
+from slop_code.execution.commands import Outcome
 from slop_code.execution.errors import ExecutionError
-from slop_code.execution.process import Outcome
 from slop_code.execution.session import Session
 
 _TAIL = 4000

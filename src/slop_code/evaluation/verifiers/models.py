@@ -105,6 +105,12 @@ class AttributeResult(BaseModel):
             "weight": self.weight,
         }
 
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+        # Every report that leaves a verifier's process has a dozen of these, and their usual state takes twice as long.
+        if type(self) is not AttributeResult:
+            return super().__reduce_ex__(protocol)
+        return _attribute_again, tuple(self.__dict__[name] for name in type(self).model_fields)
+
     @classmethod
     def from_parquet_row(cls, row: Mapping[str, Any]) -> Self:
         """The result that `to_parquet_safe` made the row of."""
@@ -223,6 +229,20 @@ class VerifierReport(BaseModel):
         if actual_result.timed_out and report.outcome == "failed":
             report.outcome = "timed out"
         return report
+
+
+def _attribute_again(*values: Any) -> AttributeResult:
+    made = AttributeResult.__new__(AttributeResult)
+    fields = dict(zip(AttributeResult.model_fields, values, strict=True))
+    made.__setstate__(
+        {
+            "__dict__": fields,
+            "__pydantic_fields_set__": set(fields),
+            "__pydantic_extra__": None,
+            "__pydantic_private__": None,
+        }
+    )
+    return made
 
 
 def _attribute(name: str, actual: Any, expected: Any, verdict: VerificationResult | None) -> AttributeResult:
