@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from slop_code.evaluation.journal_reading import journal_places
 from slop_code.evaluation.observation_keys import is_in_order
 from slop_code.evaluation.observations import Kept, Subject, from_row
 from slop_code.evaluation.report_format import CONTENTS, JOURNAL, OBSERVATIONS, ReportError, check_version
-from slop_code.evaluation.report_journal import journal_places
 from slop_code.evaluation.verifiers.json_text import spelled_out
 from slop_code.logging import get_logger
 from slop_code.paths import shown_path

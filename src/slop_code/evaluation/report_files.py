@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
 from slop_code.evaluation.atomic_files import replace_files
+from slop_code.evaluation.journal_reading import journal_rows, replay
 from slop_code.evaluation.observations import content_schema, observation_schema
 from slop_code.evaluation.report_format import (
     CONTENTS,
@@ -23,7 +24,7 @@ from slop_code.evaluation.report_format import (
     read_summary,
     written_summary,
 )
-from slop_code.evaluation.report_journal import ReportWriter, journal_rows, replay
+from slop_code.evaluation.report_journal import ReportWriter
 from slop_code.evaluation.verifiers.json_text import spelled_out
 from slop_code.evaluation.verifiers.models import VerifierReport
 from slop_code.findings import did_you_mean, listed
