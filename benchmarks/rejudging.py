@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.evaluation import trivial_problem
 from benchmarks.measure import table
 from slop_code.evaluation.adapters.cli import CLIResult
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.error_reports import error_report
 from slop_code.evaluation.observation_keys import case_key
 from slop_code.evaluation.observations import Subject, to_row

@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.evaluation import trivial_problem
 from slop_code.evaluation import run_checkpoint
 from slop_code.evaluation.adapters.cli import CLIResult
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.lanes import Lanes
 from slop_code.evaluation.listening import RunOptions
 from slop_code.execution import EnvironmentSpec

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from slop_code.execution import ExecutionError
+from slop_code.execution.bubblewrap import probe
 from slop_code.execution.driver import open_driver
-from slop_code.execution.sandbox import why_not
 from tests.engines import docker_skip_reason
 from tests.execution.drivers import make_spec
 
@@ -21,7 +21,7 @@ def test_without_bubblewrap_the_sandbox_says_so_and_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert why_not.__wrapped__() == (
+    assert probe.__wrapped__().trouble == (
         "bubblewrap is not installed; install bubblewrap (apt-get install bubblewrap), "
         "or use an environment of type local or docker"
     )
@@ -33,9 +33,25 @@ def test_without_namespaces_the_sandbox_gives_bubblewraps_own_reason(
     (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
     (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    reason = why_not.__wrapped__()
+    reason = probe.__wrapped__().trouble
     assert reason is not None
     assert "No permissions to create new namespace" in reason
+
+
+@pytest.mark.parametrize("options", ["", "--size"])
+def test_a_bubblewrap_that_cannot_limit_memory_on_files_is_used_without(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: str
+) -> None:
+    script = f"""#!/bin/sh
+    for argument; do
+        [ "$argument" = --size ] && [ -z "{options}" ] && {{ echo "bwrap: Unknown option --size" >&2; exit 1; }}
+    done
+    exit 0
+    """
+    (tmp_path / "bwrap").write_text(script)
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert probe.__wrapped__() == (None, bool(options))
 
 
 def test_without_an_engine_docker_says_so_and_the_ways_out(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from slop_code.evaluation import CheckpointConfig, ProblemConfig, initialize_ver
 from slop_code.evaluation.adapters import CLIResult
 from slop_code.evaluation.report import CorrectnessResults
 from slop_code.execution import EnvironmentSpec
-from slop_code.execution.sandbox import SYSTEM, why_not
+from slop_code.execution.bubblewrap import why_not
+from slop_code.execution.sandbox import SYSTEM
 from tests import warm
 
 ROOT = Path(__file__).parents[2]

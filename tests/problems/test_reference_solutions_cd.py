@@ -16,7 +16,7 @@ import pytest
 from slop_code.evaluation import CorrectnessResults, GroupType, ProblemConfig, run_checkpoint
 from slop_code.evaluation.listening import Selection
 from slop_code.execution import EnvironmentSpec
-from slop_code.execution.sandbox import why_not
+from slop_code.execution.bubblewrap import why_not
 from tests.cli.test_problems import slop_code
 
 PROBLEMS = Path(__file__).parents[2] / "problems"

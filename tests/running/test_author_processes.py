@@ -15,6 +15,7 @@ import pytest
 from slop_code.evaluation import CorrectnessResults
 from slop_code.evaluation.listening import RunOptions
 from slop_code.evaluation.verifiers import VerifierError, calling
+from tests.conftest import MakeProblem
 from tests.running.conftest import Run
 
 OK = "expected: {status_code: 0}"
@@ -363,3 +364,52 @@ def test_a_killed_evaluator_leaves_no_assets_behind(tmp_path: Path) -> None:
     while list((tmp_path / "tmp").iterdir()):
         assert time.monotonic() < deadline, list((tmp_path / "tmp").iterdir())
         time.sleep(0.01)
+
+
+# The verifier's constructor leaves a line for each bench that is made.
+AHEAD = """
+import sys
+from slop_code.evaluation import ProblemConfig
+from slop_code.evaluation.author_process import Nursery
+from slop_code.evaluation.listening import Selection
+problem = ProblemConfig.from_yaml(sys.argv[1])
+checkpoint = problem.load_checkpoint("one")
+assert not Nursery.bench_ahead(problem, checkpoint, Selection())
+Nursery.make_ahead()
+assert Nursery.bench_ahead(problem, checkpoint, Selection())
+nursery = Nursery.get()
+for selection in (Selection({first}), Selection()):
+    bench = nursery.bench(problem, checkpoint, selection)
+    desk = bench.desk(checkpoint.groups["core"])
+    print(*(handed.case.id for handed in desk.take(3).cases))
+    desk.close()
+    bench.close()
+nursery.let_go()
+nursery.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "printed", "benches"), [("", "a b c\na b c\n", 2), ("cases=('b',)", "b\na b c\n", 3)]
+)
+def test_a_bench_that_was_begun_ahead_is_for_just_what_it_was_asked_for(
+    make_problem: MakeProblem, tmp_path: Path, first: str, printed: str, benches: int
+) -> None:
+    made = tmp_path / "made"
+    source = VERIFIER.format(body="pass", diff='""').replace(
+        "self.calls = 0", f"open({str(made)!r}, 'a').write('bench\\n')"
+    )
+    folder = make_problem(
+        {
+            "entry_file": "main",
+            "loader_script": "builtin:files",
+            "checkpoints": {"one": {"groups": {"core": {"type": "Core"}}}},
+        },
+        {**CASES, "verifier.py": source},
+    )
+    script = AHEAD.format(first=first)
+    done = subprocess.run(
+        [sys.executable, "-c", script, folder], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout, done.returncode) == (printed, 0), done.stderr
+    assert len(made.read_text().splitlines()) == benches

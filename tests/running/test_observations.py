@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from slop_code.evaluation import CorrectnessResults, independent_cases
 from slop_code.evaluation.adapters import APIResult, CLIResult
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.listening import RunInterrupted, RunLabel
 from slop_code.evaluation.observations import INLINE, LIMIT, Subject, from_row, to_row
 from slop_code.evaluation.recall import Recall

@@ -11,7 +11,7 @@ import pytest
 
 from slop_code.evaluation import ProblemConfig
 from slop_code.evaluation.adapters import AdapterError, CLICase, CLIResult
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.runner import run_case
 from slop_code.evaluation.verifiers import VerificationResult, VerifierReport, initialize_verifier
 from slop_code.execution import ExecutionError

@@ -21,8 +21,10 @@ from slop_code.cli.console import emit, note, wants_colour
 from slop_code.cli.progress import make_progress
 from slop_code.cli.styling import Paint, terminal_width
 from slop_code.cli.summary import print_summary, summary
+from slop_code.evaluation.getting_ready import begin
 from slop_code.evaluation.listening import RunInterrupted, Selection
 from slop_code.findings import did_you_mean
+from slop_code.quick_imports import quick_imports
 from slop_code.runs.last_run import LastRun
 
 if TYPE_CHECKING:
@@ -87,11 +89,13 @@ def load(asked: Asked, environment: EnvironmentSpec | None = None) -> Loaded:
 
 def run_once(asked: Asked, loaded: Loaded, selection: Selection) -> Finished:
     """Run the cases of `selection`, showing how it goes, and remember how each went."""
-    from slop_code.evaluation.runner import run_checkpoint
-
     environment = loaded.environment
     check_entry_file(loaded.snapshot, loaded.problem, environment)
     _check_places(asked)
+    begin(loaded.problem, loaded.checkpoint, selection, environment)
+    with quick_imports():
+        from slop_code.evaluation.runner import run_checkpoint
+
     with make_progress(asked.quiet) as progress:
         interrupted = False
         try:

@@ -69,8 +69,8 @@ def environment_of(wanted: str | None) -> EnvironmentSpec:
 
     if wanted is not None:
         return EnvironmentSpec.from_yaml(wanted)
+    from slop_code.execution.bubblewrap import why_not
     from slop_code.execution.diagnosis import default_environment
-    from slop_code.execution.sandbox import why_not
 
     name, reason = default_environment(), why_not()
     note(f"environment: {name}{f', without protection, because {reason}' if reason else ' (the default)'}")

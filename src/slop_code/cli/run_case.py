@@ -8,11 +8,10 @@ from slop_code.quick_imports import quick_imports
 
 
 def import_everything() -> None:
-    """Import all that running cases takes, while the processes for it are started; once, before `perform`."""
+    """Import what it takes to know what to run, while the processes for it are started; once, before `perform`."""
     get_ready()
     with quick_imports():
-        import slop_code.cli.case_runs
-        import slop_code.evaluation.runner  # noqa: F401
+        import slop_code.cli.case_runs  # noqa: F401
 
 
 def perform(wanted: Wanted) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.author_process import BenchHandle, DeskError, DeskLostError
 from slop_code.evaluation.config.models import GroupConfig
 from slop_code.evaluation.error_reports import error_report

@@ -33,7 +33,7 @@ from slop_code.paths import shown_path
 from slop_code.quick_imports import quick_imports
 
 if TYPE_CHECKING:
-    from slop_code.evaluation.adapters.running import Observation
+    from slop_code.evaluation.adapters.observation import Observation
     from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
     from slop_code.evaluation.listening import Selection
     from slop_code.evaluation.verifiers.models import VerifierReport
@@ -67,6 +67,15 @@ class Nursery:
         made, Nursery._ahead = Nursery._ahead, None
         return made or Nursery()
 
+    @classmethod
+    def bench_ahead(cls, problem: ProblemConfig, checkpoint: CheckpointConfig, selection: Selection) -> bool:
+        """Have the one that was made ahead begin with the bench that will be wanted first; false if there is none."""
+        if cls._ahead is None:
+            return False
+        wanted = (problem, checkpoint, selection)
+        cls._ahead._begun = (wanted, cls._ahead._begin_bench(*wanted))
+        return True
+
     def __init__(self) -> None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -76,6 +85,7 @@ class Nursery:
         theirs.close_copy()
         self._channel = ours
         self._sending = threading.Lock()
+        self._begun: tuple[tuple[ProblemConfig, CheckpointConfig, Selection], Channel] | None = None
         self._open = True
 
     def bench(self, problem: ProblemConfig, checkpoint: CheckpointConfig, selection: Selection) -> BenchHandle:
@@ -84,10 +94,11 @@ class Nursery:
         Raises:
             VerifierError: the verifier cannot be made.
         """
-        ours, theirs = Channel.pair()
-        with self._sending:
-            self._channel.send((problem, checkpoint, selection), [theirs.fileno()])
-        theirs.close_copy()
+        begun, self._begun = self._begun, None
+        if begun is not None and begun[0] == (problem, checkpoint, selection):
+            ours = begun[1]
+        else:
+            ours = self._begin_bench(problem, checkpoint, selection)
         try:
             trouble = ours.receive(LOADER_PATIENCE_S)
         except TimeoutError:
@@ -101,16 +112,29 @@ class Nursery:
             raise VerifierError(trouble)
         return BenchHandle(ours, problem.path)
 
+    def _begin_bench(self, problem: ProblemConfig, checkpoint: CheckpointConfig, selection: Selection) -> Channel:
+        ours, theirs = Channel.pair()
+        with self._sending:
+            self._channel.send((problem, checkpoint, selection), [theirs.fileno()])
+        theirs.close_copy()
+        return ours
+
     def remove_at_end(self, folder: Path) -> None:
         """Have a folder removed when the evaluator ends without having done so itself."""
         with self._sending:
             self._channel.send(folder)
+
+    def let_go(self) -> None:
+        """Tell them that they are not needed any more, without waiting for their end, as `close` does."""
+        self._channel.close()
 
     def close(self) -> None:
         """End all of them. May be called twice."""
         if self._open:
             self._open = False
             self._channel.close()
+            if self._begun is not None:
+                self._begun[1].close()
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._pid, 0)
 

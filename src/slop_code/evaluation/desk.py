@@ -16,7 +16,7 @@ from typing import Any
 from slop_code.evaluation.adapters.api import APICase
 from slop_code.evaluation.adapters.cli import CLICase
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig
 from slop_code.evaluation.handing_out import HandedOut, Handful
 from slop_code.evaluation.judging import Judge

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from slop_code.quick_imports import quick_imports
+
+if TYPE_CHECKING:
+    from slop_code.evaluation.config import CheckpointConfig, ProblemConfig
+    from slop_code.evaluation.listening import Selection
+    from slop_code.execution import EnvironmentSpec
 
 
 def get_ready() -> None:
@@ -15,3 +22,16 @@ def get_ready() -> None:
         import slop_code.evaluation.config  # noqa: F401
         from slop_code.evaluation.author_process import Nursery
     Nursery.make_ahead()
+
+
+def begin(
+    problem: ProblemConfig, checkpoint: CheckpointConfig, selection: Selection, environment: EnvironmentSpec
+) -> None:
+    """Begin with what takes a while in other processes, for a command that still has to import the runner."""
+    from slop_code.evaluation.author_process import Nursery
+
+    # Without one that was made ahead, the next step is a fork, and there must be no thread before it.
+    if Nursery.bench_ahead(problem, checkpoint, selection) and environment.type == "sandbox":
+        from slop_code.execution.bubblewrap import look_ahead
+
+        look_ahead()

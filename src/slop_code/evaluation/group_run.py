@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slop_code.evaluation.adapters.base import AdapterError
 from slop_code.evaluation.adapters.models import CaseResult
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.author_desk import AuthorDesk
 from slop_code.evaluation.author_process import BenchHandle, DeskError
 from slop_code.evaluation.config.models import GroupConfig

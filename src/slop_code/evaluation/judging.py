@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.author_code import author_code
 from slop_code.evaluation.config.models import CheckpointConfig, ProblemConfig
 from slop_code.evaluation.loaders.initialization import author_folder

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from slop_code.evaluation.adapters.api import APIResult
 from slop_code.evaluation.adapters.cli import CLIResult
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.masking import masked
 from slop_code.evaluation.verifiers.json_text import from_json_text, spelled_out, to_json_text
 from slop_code.evaluation.verifiers.json_values import recordable

@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import Queue
 from typing import TypeVar
 
-from slop_code.evaluation.adapters.running import Observation
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.author_desk import AuthorDesk
 from slop_code.evaluation.author_process import BenchHandle, DeskError, Nursery
 from slop_code.evaluation.config.models import CheckpointConfig, GroupConfig, ProblemConfig

@@ -84,6 +84,7 @@ def run_checkpoint(
             output_dir,
             crew,
             keep_reports=keep_reports or output_dir is None,
+            ends_pool=pool is None,
         )
         return runner.run()
 
@@ -104,7 +105,9 @@ class CheckpointRunner:
         pool: WorkerPool,
         *,
         keep_reports: bool = True,
+        ends_pool: bool = False,
     ) -> None:
+        """With `ends_pool`, nobody else will use the pool."""
         self.submission_path = submission_path
         self.problem = problem
         self.checkpoint = checkpoint
@@ -115,6 +118,7 @@ class CheckpointRunner:
         self.output_dir = output_dir
         self.pool = pool
         self.keep_reports = keep_reports
+        self.ends_pool = ends_pool
         self.label = RunLabel(problem.name, checkpoint.name, str(submission_path))
         # All of it is ours, and validating it would make the models of everything that there can be in results.
         self.results = CorrectnessResults.model_construct(
@@ -150,8 +154,10 @@ class CheckpointRunner:
                 )
                 try:
                     self._run_groups(groups, self._surroundings(bench, lanes, ledger, recall), ledger)
-                    # It takes a while to end, as the lanes do.
+                    # They take a while to end, as the lanes do.
                     bench.close()
+                    if self.ends_pool:
+                        self.pool.nursery.let_go()
                 finally:
                     if self._stopping.is_set():
                         ledger.break_off()

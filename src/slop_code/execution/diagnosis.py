@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slop_code.execution import cgroup
+from slop_code.execution.bubblewrap import why_not
 from slop_code.execution.environment import EnvironmentSpec, SetupBlock
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.interpreter import available, own_interpreter
 from slop_code.execution.python_setup import find_uv
-from slop_code.execution.sandbox import why_not
 
 _WORD = "slop-code works"
 

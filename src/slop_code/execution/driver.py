@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from slop_code.execution.bubblewrap import bwrap
 from slop_code.execution.commands import Command, Limits
 from slop_code.execution.environment import (
     DockerEnvironmentSpec,
@@ -25,7 +26,6 @@ from slop_code.execution.python_setup import find_uv, virtualenv_commands
 from slop_code.execution.sandbox import (
     LAYOUT,
     SandboxSession,
-    bwrap,
     enter,
     read_only,
     sandbox_arguments,

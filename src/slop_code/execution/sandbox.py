@@ -22,14 +22,13 @@ import errno
 import os
 import shutil
 import socket
-import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache
 from itertools import count
 from pathlib import Path
 
+from slop_code.execution.bubblewrap import bwrap, kept_capabilities, namespaces, takes_size, why_not
 from slop_code.execution.cgroup import ControlGroup
 from slop_code.execution.commands import Outcome, Writable
 from slop_code.execution.environment import SandboxEnvironmentSpec
@@ -49,24 +48,10 @@ _GIVEN = (Path("/"), Path("/etc"), Path("/home"))
 # bubblewrap gives 128+n for a program that signal n killed, which is also what a program may exit with. A shell in
 # between says on descriptor 9, in words and before the number, if it was a signal.
 _TELLING_SHELL = 'exec 8>&2 2>&9 9>&-; (exec "$0" "$@" 2>&8 8>&-); s=$?; echo $s >&2; exit $s'
-_HOW_TO = "install bubblewrap (apt-get install bubblewrap), or use an environment of type local or docker"
 # Unused ids far above any real account; each session has one of its own, so that sessions cannot touch each other.
 _FIRST_USER = 0x70000000
 _numbers = count()
 _counting = threading.Lock()
-
-
-@cache
-def why_not() -> str | None:
-    """Why this machine cannot run sandboxes, or None if it can."""
-    if shutil.which("bwrap") is None:
-        return f"bubblewrap is not installed; {_HOW_TO}"
-    probe = [bwrap(), *_namespaces(network=False), "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
-    done = subprocess.run(probe, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return None
-    reason = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
-    return f"bubblewrap cannot make namespaces here ({reason}); as root, or with unprivileged user namespaces, it can"
 
 
 class SandboxSession(Session):
@@ -102,7 +87,7 @@ class SandboxSession(Session):
                 *_shared_folders(template),
                 *read_only([*needed, *map(Path, spec.sandbox.read_only_paths)]),
                 *uv_mount(uv),
-                *_shared_memory(self._bwrap, self.limits.memory),
+                *_shared_memory(self.limits.memory),
             ]
             self._files = self._write_files()
         except BaseException:
@@ -134,7 +119,7 @@ class SandboxSession(Session):
         own = own_interpreter()
         wrapper = [*(self._group.entering() if self._group is not None else ()), self._bwrap, *self._arguments]
         wrapper += [*read_only([own.prefix, own.path.parent, WARDEN_SCRIPT]), *_read_only_root(), "--as-pid-1"]
-        wrapper += _kept_capabilities("CAP_KILL", "CAP_DAC_READ_SEARCH") if self.owner is not None else []
+        wrapper += kept_capabilities("CAP_KILL", "CAP_DAC_READ_SEARCH") if self.owner is not None else []
         with ExitStack() as stack:
             handles = []
             if FILTER_FD in self._files:
@@ -201,11 +186,6 @@ class SandboxSession(Session):
         return Writable(tuple(str(self.folder / name) for name in ("workspace", "home", "tmp")), given=inside.given)
 
 
-def bwrap() -> str:
-    """The program that makes sandboxes."""
-    return shutil.which("bwrap") or "bwrap"
-
-
 def sandbox_user() -> tuple[int, int] | None:
     """The user that a session's programs are, when we are root; None when we are not, and they stay this user."""
     if os.getuid() != 0:
@@ -217,7 +197,7 @@ def sandbox_user() -> tuple[int, int] | None:
 
 def sandbox_arguments(folder: Path, tools_folder: Path, assets: Path | None, *, network: bool) -> list[str]:
     """The arguments of bubblewrap that make a sandbox, for a session's folder."""
-    arguments = [*_namespaces(network=network), "--die-with-parent", "--hostname", "sandbox"]
+    arguments = [*namespaces(network=network), "--die-with-parent", "--hostname", "sandbox"]
     arguments += _folders("/home")
     for path in map(Path, SYSTEM):
         if path.is_symlink():
@@ -282,36 +262,15 @@ def _account_files(folder: Path) -> dict[str, str]:
     }
 
 
-def _namespaces(*, network: bool) -> list[str]:
-    arguments = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if not network:
-        arguments.append("--unshare-net")
-    if os.getuid() == 0:
-        # What it takes to become the program's user.
-        return [*arguments, "--cap-drop", "ALL", *_kept_capabilities("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")]
-    return [*arguments, "--unshare-user", "--cap-drop", "ALL"]
-
-
-def _kept_capabilities(*names: str) -> list[str]:
-    return [part for name in names for part in ("--cap-add", name)]
-
-
-def _shared_memory(program: str, limit: int | None) -> list[str]:
+def _shared_memory(limit: int | None) -> list[str]:
     """A /dev/shm that takes no more than the program's memory may; by itself it could be half of this machine's."""
-    size = ["--size", str(limit)] if limit is not None and _takes_size(program) else []
+    size = ["--size", str(limit)] if limit is not None and takes_size() else []
     return ["--perms", "1777", *size, "--tmpfs", "/dev/shm"]  # noqa: S108
 
 
 def _read_only_root() -> list[str]:
     """What bubblewrap made in memory to mount things on; without this, a program that owns it could fill it."""
     return ["--remount-ro", "/dev", "--remount-ro", "/"]
-
-
-@cache
-def _takes_size(program: str) -> bool:
-    """bubblewrap 0.7 and newer."""
-    done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
-    return "--size" in done.stdout + done.stderr
 
 
 def _shared_folders(template: Template) -> list[str]:

@@ -11,7 +11,8 @@ from slop_code.evaluation.adapters.api import APIAdapterConfig, APICase, APIResu
 from slop_code.evaluation.adapters.api_request import resource_url, run_request
 from slop_code.evaluation.adapters.http_exchange import Exchange, wait_until_ready
 from slop_code.evaluation.adapters.models import CaseResult
-from slop_code.evaluation.adapters.running import Adapter, Observation, SpoiledWorkspaceError
+from slop_code.evaluation.adapters.observation import Observation
+from slop_code.evaluation.adapters.running import Adapter, SpoiledWorkspaceError
 from slop_code.execution.assets import Assets
 from slop_code.execution.commands import Outcome
 from slop_code.execution.errors import ExecutionError

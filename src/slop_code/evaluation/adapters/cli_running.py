@@ -7,7 +7,8 @@ from typing import Any
 
 from slop_code.evaluation.adapters.cli import CLICase, CLIResult
 from slop_code.evaluation.adapters.models import CaseResult
-from slop_code.evaluation.adapters.running import Adapter, Observation, SpoiledWorkspaceError
+from slop_code.evaluation.adapters.observation import Observation
+from slop_code.evaluation.adapters.running import Adapter, SpoiledWorkspaceError
 
 _NOT_FOUND = 127
 """What a shell ends with when there is no such command."""

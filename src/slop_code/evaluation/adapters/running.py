@@ -4,33 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from slop_code.errors import SlopCodeError
 from slop_code.evaluation.adapters.base import CaseT
 from slop_code.evaluation.adapters.models import BaseCase, CaseResult
+from slop_code.evaluation.adapters.observation import Observation
 from slop_code.evaluation.entry_file import is_there
 from slop_code.execution.assets import Assets
 from slop_code.execution.file_ops import InputFile, InputFileError, collect_tracked_files, write_input_files
 from slop_code.execution.session import Session
-
-
-class Observation(NamedTuple):
-    """What a submission did with one case, apart from any verdict."""
-
-    result: CaseResult
-    run_s: float = 0.0
-    cpu_s: float | None = None
-    peak_memory: int | None = None
-    cut: bool = False
-    warnings: tuple[str, ...] = ()
-    attempts: int = 1
-    fault: str = ""
-    """Why there is nothing to judge, if that is the submission's own fault: it could not even be started."""
-    met_limit: bool = False
-    """Whether the program was ended before its time, because of a limit or because it could not be watched over."""
-    row_run: str = ""
-    """Where cases are in a row: the run of that row which it is from, by a name that no other has."""
 
 
 class SpoiledWorkspaceError(SlopCodeError):
