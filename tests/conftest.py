@@ -37,6 +37,15 @@ MINIMAL: dict[str, Any] = {
 }
 
 
+@pytest.fixture(scope="session")
+def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of prepared submissions that all processes of this run of the tests share."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "common-cache"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture
 def make_problem(tmp_path: Path) -> MakeProblem:
     """Write a problem: a mapping over a minimal valid configuration, or YAML text as it is, and its other files."""
