@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +27,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 # `capture_logs` counts as an application's own configuration, which ours would then leave alone.
 setup_logging()
 
+# Where Python is told not to write bytecode, each process would rewrite and compile all tests again, which takes seconds.
+_WRITES_NO_BYTECODE = sys.dont_write_bytecode
+sys.dont_write_bytecode = False
+
 MakeProblem = Callable[..., Path]
 
 MINIMAL: dict[str, Any] = {
@@ -35,6 +40,10 @@ MINIMAL: dict[str, Any] = {
     "entry_file": "demo",
     "adapter": {"type": "cli"},
 }
+
+
+def pytest_collection_finish() -> None:
+    sys.dont_write_bytecode = _WRITES_NO_BYTECODE
 
 
 @pytest.fixture(scope="session")
