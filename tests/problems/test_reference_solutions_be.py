@@ -146,7 +146,7 @@ def test_a_wrong_solution_fails_the_cases_that_are_about_its_mistake_and_no_othe
 
 @pytest.mark.parametrize("name", ["may.csv", "may.json", "may.md", "may.yaml", "may.jsonl"])
 @pytest.mark.parametrize(
-    "content", [None, "", "[" * 10_000, '"', "| a\n|\n| b | c |", "&a [*a]", "a: b: c", "\0", b"\xff"]
+    "content", [None, "", "[" * 3_000, '"', "| a\n|\n| b | c |", "&a [*a]", "a: b: c", "\0", b"\xff"]
 )
 def test_reports_that_cannot_be_read_are_wrong_and_no_error(name: str, content: str | bytes | None) -> None:
     problem = ProblemConfig.from_yaml(PROBLEMS / "fieldnotes")
