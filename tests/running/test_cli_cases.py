@@ -457,7 +457,7 @@ def test_a_lost_regression_group_says_where_it_comes_from(run: Run) -> None:
 def test_a_limit_that_ended_the_program_is_named_in_the_report(run: Run) -> None:
     # Each of the four keeps within the kernel's limit on one process; together they do not.
     one = "import time; x = bytearray(b'x') * (70 << 20); time.sleep(20)"
-    program = "\n".join([f'python3 -S -c "{one}" &'] * 4) + "\nwait\n"
+    program = "\n".join([f'python3 -c "{one}" &'] * 4) + "\nwait\n"
     report = only(run(program, {CASE: "expected: {status_code: 0}"}, spec={"limits": {"memory_mb": 150}}))
     assert report.outcome == "failed"
     assert "the program was ended: more than 150 MiB of memory" in report.warnings
