@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +27,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 # `capture_logs` counts as an application's own configuration, which ours would then leave alone.
 setup_logging()
 
+# Where Python is told not to write bytecode, each process would rewrite and compile all tests again, which takes seconds.
+_WRITES_NO_BYTECODE = sys.dont_write_bytecode
+sys.dont_write_bytecode = False
+
 MakeProblem = Callable[..., Path]
 
 MINIMAL: dict[str, Any] = {
@@ -35,6 +40,19 @@ MINIMAL: dict[str, Any] = {
     "entry_file": "demo",
     "adapter": {"type": "cli"},
 }
+
+
+def pytest_collection_finish() -> None:
+    sys.dont_write_bytecode = _WRITES_NO_BYTECODE
+
+
+@pytest.fixture(scope="session")
+def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of prepared submissions that all processes of this run of the tests share."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "common-cache"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture

@@ -55,9 +55,13 @@ class SmallProblem:
         return self.root / "demo" / name
 
     def command(self, *arguments: str | Path, cold: bool = False) -> list[str]:
-        """The command line, to be run in `root`; `cold`, where it matters how an interpreter starts."""
+        """The command line, to be run in `root`; `cold`, where it matters how an interpreter starts.
+
+        With one worker, unless another number is asked for: each one costs more than the few cases do.
+        """
         fixed = ["tools", "run-case", "-s", "submission", "-p", "demo", "-c", "one", "-e", "sh.yaml"]
-        return [*(SLOP_CODE if cold else warm.slop_code()), *fixed, *map(str, arguments)]
+        jobs = [] if {"-j", "--jobs"} & set(arguments) else ["-j", "1"]
+        return [*(SLOP_CODE if cold else warm.slop_code()), *fixed, *jobs, *map(str, arguments)]
 
     def run(self, *arguments: str | Path, cold: bool = False, **env: str) -> Ran:
         done = subprocess.run(

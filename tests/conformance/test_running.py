@@ -25,7 +25,7 @@ def environment(kind: str) -> EnvironmentSpec:
     if kind != "docker":
         return EnvironmentSpec.from_yaml(f"{kind}-py")
     image = os.environ.get("SLOP_CODE_TEST_IMAGE", "slop-code-test:python")
-    commands = {"command": "python3", "entry_file": "{entry_file}.py"}
+    commands = {"command": "python3 -S", "entry_file": "{entry_file}.py"}
     return EnvironmentSpec.model_validate({"type": "docker", "docker": {"image": image}, "commands": commands})
 
 

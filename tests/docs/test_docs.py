@@ -19,15 +19,11 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> str:
     return os.pathsep.join([str(quick), str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Submissions that several guides run are prepared once."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.mark.parametrize("part", [pytest.param(part, id=part.name) for part in parts()])
-def test_every_block_works_and_prints_what_it_says(part: Part, tmp_path: Path, cache: Path, commands: str) -> None:
-    execute(part, tmp_path, {"PATH": commands, "SLOP_CODE_CACHE": str(cache)})
+def test_every_block_works_and_prints_what_it_says(
+    part: Part, tmp_path: Path, common_cache: Path, commands: str
+) -> None:
+    execute(part, tmp_path, {"PATH": commands, "SLOP_CODE_CACHE": str(common_cache)})
 
 
 @pytest.mark.nightly

@@ -25,11 +25,14 @@ DRIVERS = [
 
 
 def make_spec(kind: str, **blocks: Any) -> EnvironmentSpec:
-    """An environment of a type, with this machine's or the test image's python3."""
+    """An environment of a type, with this machine's or the test image's python3.
+
+    It starts without its site packages: on some machines they take longer than everything else that a program does.
+    """
     values: dict[str, Any] = {
         "type": kind,
         "name": kind,
-        "commands": {"command": "python3", "entry_file": "{entry_file}.py"},
+        "commands": {"command": "python3 -S", "entry_file": "{entry_file}.py"},
     }
     if kind == "docker":
         values["docker"] = {"image": os.environ.get("SLOP_CODE_TEST_IMAGE", "slop-code-test:python")}

@@ -44,17 +44,17 @@ def test_exit_codes_are_given_as_they_are(session: Session, code: int) -> None:
 
 @pytest.mark.parametrize("signal", [9, 15, 11])
 def test_a_program_killed_by_a_signal_has_its_negative_number(session: Session, signal: int) -> None:
-    assert session.run(f"python3 -c 'import os; os.kill(os.getpid(), {signal})'").status == -signal
+    assert session.run(f"python3 -S -c 'import os; os.kill(os.getpid(), {signal})'").status == -signal
 
 
 def test_128_plus_n_of_a_compound_line_is_left_as_it_is(session: Session) -> None:
-    assert session.run("python3 -c 'import os; os.kill(os.getpid(), 9)'; exit $?").status == 137
-    assert session.run("true && python3 -c 'import os; os.kill(os.getpid(), 9)'; true").status == 0
+    assert session.run("python3 -S -c 'import os; os.kill(os.getpid(), 9)'; exit $?").status == 137
+    assert session.run("true && python3 -S -c 'import os; os.kill(os.getpid(), 9)'; true").status == 0
 
 
 @pytest.mark.parametrize("code", [129, 137, 143])
 def test_a_program_may_exit_with_a_code_that_looks_like_a_signal(session: Session, code: int) -> None:
-    assert session.run(f"python3 -c 'raise SystemExit({code})'").status == code
+    assert session.run(f"python3 -S -c 'raise SystemExit({code})'").status == code
 
 
 def test_a_command_that_is_not_there_is_the_shells_own_answer(session: Session) -> None:
@@ -103,7 +103,7 @@ def test_stdin_that_is_never_read_does_no_harm(session: Session) -> None:
 
 def test_much_output_on_both_streams_does_not_block(session: Session) -> None:
     code = "import sys\nfor _ in range(300): sys.stdout.write('o' * 5000); sys.stderr.write('e' * 5000)"
-    outcome = session.run(f'python3 -c "{code}"', timeout=30)
+    outcome = session.run(f'python3 -S -c "{code}"', timeout=30)
     assert (len(outcome.stdout), len(outcome.stderr), outcome.cut) == (1_500_000, 1_500_000, ())
 
 
@@ -118,7 +118,7 @@ def test_a_timeout_ends_the_program_and_keeps_what_was_printed(session: Session)
 
 def test_a_timeout_ends_programs_that_ignore_every_signal(session: Session) -> None:
     code = f"import signal, time\nfor n in range(1, 32):\n  n in (9, 19) or signal.signal(n, signal.SIG_IGN)\ntime.sleep(62.{OWN})"
-    outcome = session.run(f'python3 -c "{code}"', timeout=0.5)
+    outcome = session.run(f'python3 -S -c "{code}"', timeout=0.5)
     assert outcome.timed_out
     assert alive(f"62.{OWN}") == []
 
@@ -130,7 +130,7 @@ def test_a_timeout_ends_programs_that_ignore_every_signal(session: Session) -> N
         "setsid sleep 63.OWN > /dev/null 2>&1 &",
         "(setsid sh -c 'trap \"\" HUP TERM INT; sleep 63.OWN' &) ; true",
         "nohup sleep 63.OWN > /dev/null 2>&1 &",
-        'python3 -c "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0: time.sleep(63.OWN)"',
+        'python3 -S -c "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0: time.sleep(63.OWN)"',
     ],
 )
 def test_nothing_that_a_program_started_outlives_it(session: Session, line: str) -> None:
@@ -143,7 +143,7 @@ def test_nothing_that_a_program_started_outlives_it(session: Session, line: str)
 
 
 def test_wall_time_cpu_time_and_memory_are_measured_apart(session: Session) -> None:
-    busy = session.run("python3 -c 'x = bytearray(60 << 20); n = 0\nfor i in range(3000000): n += i'")
+    busy = session.run("python3 -S -c 'x = bytearray(60 << 20); n = 0\nfor i in range(3000000): n += i'")
     idle = session.run("sleep 0.3")
     assert busy.cpu_s > 0.05
     assert busy.peak_memory > 60 << 20
@@ -236,7 +236,7 @@ def test_a_server_is_reached_and_ended_with_its_last_words(session: Session) -> 
         "import http.server, sys\nprint('starting', flush=True)\n"
         f"http.server.HTTPServer(('127.0.0.1', {port}), http.server.SimpleHTTPRequestHandler).serve_forever()"
     )
-    session.start(f'exec python3 -c "{code}"')
+    session.start(f'exec python3 -S -c "{code}"')
     deadline = time.monotonic() + 20
     while True:
         try:
@@ -268,7 +268,7 @@ def test_two_servers_may_have_the_same_port_at_once(kind: str, submission: Path)
                 "import socket; s = socket.create_server(('127.0.0.1', 8000))\n"
                 f"while True: c, _ = s.accept(); c.sendall(b'{name}'); c.close()"
             )
-            session.start(f'exec python3 -c "{code}"')
+            session.start(f'exec python3 -S -c "{code}"')
         for name, session in (("first", first), ("second", second)):
             deadline = time.monotonic() + 20
             while True:
@@ -304,13 +304,13 @@ def test_limits_hold(kind: str, submission: Path) -> None:
     with opened(kind, submission, limits=limits) as session:
         flood = session.run("yes", timeout=0.5)
         assert (len(flood.stdout), flood.cut) == (int(0.01 * (1 << 20)), ("stdout",))
-        hungry = session.run("python3 -c 'x = bytearray(2000 << 20); print(len(x))'", timeout=30)
+        hungry = session.run("python3 -S -c 'x = bytearray(2000 << 20); print(len(x))'", timeout=30)
         assert hungry.status != 0
         assert hungry.stdout == b""
         large = session.run("head -c 3000000 /dev/zero > big; wc -c < big", timeout=30)
         assert int(large.stdout) <= 1 << 20
         many = session.run(
-            "python3 -c \"files = []\ntry:\n  while True: files.append(open('main.py'))\nexcept OSError: print(len(files))\""
+            "python3 -S -c \"files = []\ntry:\n  while True: files.append(open('main.py'))\nexcept OSError: print(len(files))\""
         )
         assert int(many.stdout) < 50
         bomb = session.run("bomb() { bomb | bomb & }; bomb; sleep 0.5; echo survived", timeout=20)

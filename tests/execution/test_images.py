@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import os
 import shutil
 import subprocess
-import sys
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +17,8 @@ from slop_code.execution import EnvironmentSpec, ExecutionError
 from slop_code.execution.cache import cache_folder, cached_images, clear_cache
 from slop_code.execution.driver import open_driver
 from slop_code.execution.image import Image
-from slop_code.execution.interpreter import available, choose_interpreter, own_interpreter
+from slop_code.execution.interpreter import Interpreter, available, choose_interpreter, own_interpreter
+from tests import warm
 from tests.execution.drivers import DRIVERS, make_spec, opened
 
 PYTHON_DRIVERS = DRIVERS[:2]
@@ -115,16 +114,10 @@ def test_a_half_made_image_is_never_used(program: Path, empty_cache: Path, tmp_p
 
 def test_a_crash_half_way_is_mended_by_the_next_run(program: Path, tmp_path: Path) -> None:
     setup = {"commands": [f"touch {tmp_path}/begun; test -e {tmp_path}/go || sleep 66.25", "echo done > made"]}
-    code = (
-        "import sys; from pathlib import Path; from slop_code.execution.driver import open_driver;"
-        "from tests.execution.drivers import make_spec; import json;"
-        "open_driver(make_spec('local', setup=json.loads(sys.argv[2]))).prepare(Path(sys.argv[1]))"
-    )
-    evaluator = subprocess.Popen(
-        [sys.executable, "-c", code, program, json.dumps(setup)], cwd=Path(__file__).parents[2]
-    )
+    evaluator = preparing(program, setup)
     while not (tmp_path / "begun").exists():
         assert evaluator.poll() is None
+        time.sleep(0.01)
     evaluator.kill()
     evaluator.wait()
     (tmp_path / "go").touch()
@@ -132,20 +125,20 @@ def test_a_crash_half_way_is_mended_by_the_next_run(program: Path, tmp_path: Pat
         assert session.run("cat made").stdout == b"done\n"
 
 
-def _prepare(program: Path, cache: str, setup: dict[str, Any]) -> None:
-    os.environ["SLOP_CODE_CACHE"] = cache
-    prepared(program, setup=setup)
+def preparing(program: Path, setup: dict[str, Any]) -> subprocess.Popen[bytes]:
+    """Another process that prepares a submission."""
+    code = (
+        "import sys; from pathlib import Path; from slop_code.execution import EnvironmentSpec;"
+        "from slop_code.execution.driver import open_driver;"
+        "open_driver(EnvironmentSpec.model_validate_json(sys.argv[1])).prepare(Path(sys.argv[2])).close()"
+    )
+    return subprocess.Popen([*warm.python(), code, make_spec("local", setup=setup).model_dump_json(), program])
 
 
-def test_two_evaluators_share_one_preparation(program: Path, tmp_path: Path, empty_cache: Path) -> None:
+def test_two_evaluators_share_one_preparation(program: Path, tmp_path: Path) -> None:
     setup = {"commands": [f"echo run >> {tmp_path}/log; sleep 0.2"]}
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_prepare, args=(program, str(empty_cache), setup)) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-        assert worker.exitcode == 0
+    evaluators = [preparing(program, setup) for _ in range(3)]
+    assert [evaluator.wait(60) for evaluator in evaluators] == [0, 0, 0]
     assert (tmp_path / "log").read_text() == "run\n"
 
 
@@ -307,13 +300,16 @@ def test_other_languages_need_nothing_but_another_environment(
         assert session.run(session.spec.get_command("main")).stdout == b"hi from node\n"
 
 
-OTHERS = [item for item in available() if item.minor != own_interpreter().minor]
+@pytest.fixture(scope="module")
+def others() -> list[Interpreter]:
+    """The machine's other Pythons, at least one; each is started to be asked who it is."""
+    found = [item for item in available() if item.minor != own_interpreter().minor]
+    return found or pytest.skip("there is only one Python on this machine")
 
 
-@pytest.mark.skipif(not OTHERS, reason="there is only one Python on this machine")
 @pytest.mark.parametrize("kind", PYTHON_DRIVERS)
-def test_environment_python_chooses_the_interpreter(kind: str, program: Path) -> None:
-    other = next((item for item in OTHERS if item.minor in {"3.9", "3.10", "3.12", "3.13"}), OTHERS[0])
+def test_environment_python_chooses_the_interpreter(kind: str, program: Path, others: list[Interpreter]) -> None:
+    other = next((item for item in others if item.minor in {"3.9", "3.10", "3.12", "3.13"}), others[0])
     blocks: dict[str, Any] = {"environment": {"python": other.minor}, "setup": {"virtualenv": True}}
     image = prepared(program, kind, **blocks)
     assert image.preparation.python == other.version
@@ -322,9 +318,8 @@ def test_environment_python_chooses_the_interpreter(kind: str, program: Path) ->
         assert outcome.stdout.decode().strip() == other.minor
 
 
-@pytest.mark.skipif(not OTHERS, reason="there is only one Python on this machine")
-def test_the_submission_can_ask_for_a_python(program: Path) -> None:
-    other = OTHERS[0]
+def test_the_submission_can_ask_for_a_python(program: Path, others: list[Interpreter]) -> None:
+    other = others[0]
     (program / ".python-version").write_text(f"{other.minor}\n")
     assert choose_interpreter(None, program).minor == other.minor
     (program / ".python-version").write_text("3.99\n")
@@ -346,7 +341,10 @@ def test_a_submission_that_is_not_there_is_told(tmp_path: Path) -> None:
         prepared(tmp_path / "nowhere")
 
 
-def test_many_new_submissions_can_be_prepared_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("count", [24, pytest.param(60, marks=pytest.mark.nightly)])
+def test_many_new_submissions_can_be_prepared_at_the_same_time(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each clears the cache of what is half-made, and that must not be what another has just made."""
     monkeypatch.setenv("SLOP_CODE_CACHE", str(tmp_path / "cache"))
     driver = open_driver(make_spec("local"))
@@ -362,4 +360,4 @@ def test_many_new_submissions_can_be_prepared_at_the_same_time(tmp_path: Path, m
             image.close()
 
     with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(prepare, range(60))) == [f"print({number})\n" for number in range(60)]
+        assert list(threads.map(prepare, range(count))) == [f"print({number})\n" for number in range(count)]

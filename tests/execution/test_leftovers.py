@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.execution.drivers import DRIVERS, opened
+from tests import warm
+from tests.execution.drivers import DRIVERS, make_spec, opened
 from tests.execution.test_driver_contract import OWN, alive
-
-ROOT = Path(__file__).parents[2]
 
 
 def belongings() -> dict[str, int]:
@@ -77,9 +75,16 @@ def test_many_cases_in_a_row_leave_nothing_behind(
 
 KILLED = """
 import os, sys
+from contextlib import closing
 from pathlib import Path
-from tests.execution.drivers import opened
-with opened(sys.argv[1], Path(sys.argv[2])) as session:
+from slop_code.execution import EnvironmentSpec
+from slop_code.execution.driver import open_driver
+with (
+    closing(open_driver(EnvironmentSpec.model_validate_json(sys.argv[1]))) as driver,
+    closing(driver.prepare(Path(sys.argv[2]))) as image,
+    closing(driver.session(image, None)) as session,
+):
+    session.restore()
     print(session.folder, flush=True)
     session.run("sh -c 'setsid sleep %s & sleep %s'" % ((os.environ["SECONDS_TO_SLEEP"],) * 2))
 """
@@ -89,8 +94,7 @@ with opened(sys.argv[1], Path(sys.argv[2])) as session:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_an_evaluator_that_is_killed_leaves_nothing_behind(kind: str, number: int, submission: Path) -> None:
     evaluator = subprocess.Popen(
-        [sys.executable, "-c", KILLED, kind, submission],
-        cwd=ROOT,
+        [*warm.python(), KILLED, make_spec(kind).model_dump_json(exclude_none=True), submission],
         env={**os.environ, "SECONDS_TO_SLEEP": f"72.{OWN}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -99,11 +103,14 @@ def test_an_evaluator_that_is_killed_leaves_nothing_behind(kind: str, number: in
     )
     assert evaluator.stdout is not None
     folder = Path(evaluator.stdout.readline().strip())
+    assert folder.is_dir()
     deadline = time.monotonic() + 30
     while len(alive(f"72.{OWN}")) < 2:
         assert time.monotonic() < deadline
+        time.sleep(0.01)
     evaluator.send_signal(number)
     evaluator.wait(30)
     evaluator.stdout.close()
     while alive(f"72.{OWN}") or folder.exists():
         assert time.monotonic() < deadline, (alive(f"72.{OWN}"), folder.exists())
+        time.sleep(0.01)

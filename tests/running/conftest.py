@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slop_code.evaluation import CorrectnessResults, ProblemConfig
+from slop_code.evaluation.listening import RunOptions
 from slop_code.evaluation.runner import run_checkpoint
 from slop_code.execution import EnvironmentSpec
 from tests.conftest import MakeProblem
@@ -25,7 +26,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def run(make_problem: MakeProblem, tmp_path: Path) -> Run:
-    """Write a problem and a submission, and evaluate the one on the other's first checkpoint (locally, in `sh`)."""
+    """Write a problem and a submission, and evaluate the one on the other's first checkpoint (locally, in `sh`).
+
+    With one worker, unless `running` asks for others: each one costs more than the few cases do.
+    """
 
     def evaluate(
         program: str | Mapping[str, str],
@@ -58,7 +62,7 @@ def run(make_problem: MakeProblem, tmp_path: Path) -> Run:
             problem=problem,
             checkpoint=problem.load_checkpoint("one"),
             env_spec=EnvironmentSpec.model_validate(environment),
-            **(running or {}),
+            **{"options": RunOptions(jobs=1), **(running or {})},
         )
 
     return evaluate

@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
 
 ThreadingHTTPServer((args.address, args.port), Handler).serve_forever()
 """
-PYTHON = {"commands": {"command": "python3", "entry_file": "{entry_file}.py"}}
+PYTHON = {"commands": {"command": "python3 -S", "entry_file": "{entry_file}.py"}}
 API = {"type": "api", "response_is_json": True, "health_path": "/health"}
 
 
@@ -85,7 +85,7 @@ def test_address_and_port_are_appended_then_the_adapters_arguments_with_assets_f
 
 
 def test_placeholders_in_the_command_take_address_and_port(run: Run) -> None:
-    spec = {"commands": {"command": "env WHERE={address}:{port} python3", "entry_file": "{entry_file}.py"}}
+    spec = {"commands": {"command": "env WHERE={address}:{port} python3 -S", "entry_file": "{entry_file}.py"}}
     program = SERVER.replace(
         "args = parser.parse_args()",
         "args = parser.parse_args(); host, port = os.environ['WHERE'].split(':'); args.address, args.port = host, int(port)",

@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import gc
 import importlib
-import json
 import os
 import pkgutil
 import selectors
@@ -20,13 +19,19 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NamedTuple, NoReturn
 
 import slop_code
 from slop_code import command as slop_code_command
 
 # What commands import when they need it, and most tests' commands do.
 _OTHERS = ("pyarrow.parquet", "rich.console", "xml.etree.ElementTree", "http.client", "difflib", "unittest.mock")
+
+
+class _Request(NamedTuple):
+    folder: str
+    arguments: list[str]
+    environment: dict[str, str]
 
 
 def main() -> None:
@@ -107,7 +112,7 @@ def _serve(listening: socket.socket, life: int) -> list[str] | None:
                 _collect(children, chosen)
             elif key.fileobj is listening:
                 connection = listening.accept()[0]
-                words, descriptors = _request(connection)
+                asked, descriptors = _request(connection)
                 child = os.fork()
                 if child == 0:
                     signal.set_wakeup_fd(-1)
@@ -119,8 +124,8 @@ def _serve(listening: socket.socket, life: int) -> list[str] | None:
                         one.close()
                     for descriptor in (life, ended, told):
                         os.close(descriptor)
-                    _become(words, descriptors)
-                    return list(words["arguments"])
+                    _become(asked, descriptors)
+                    return asked.arguments
                 for descriptor in descriptors:
                     os.close(descriptor)
                 children[child] = connection
@@ -129,21 +134,23 @@ def _serve(listening: socket.socket, life: int) -> list[str] | None:
                 _forward(key.data, children[key.data], chosen)
 
 
-def _request(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+def _request(connection: socket.socket) -> tuple[_Request, list[int]]:
     size, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
     message = b""
     while len(message) < int.from_bytes(size, "big"):
         message += connection.recv(65536)
-    return json.loads(message), descriptors
+    folder, count, *words = map(os.fsdecode, message.split(b"\0"))
+    arguments, environment = words[: int(count)], words[int(count) :]
+    return _Request(folder, arguments, dict(word.split("=", 1) for word in environment)), descriptors
 
 
-def _become(words: dict[str, Any], descriptors: list[int]) -> None:
+def _become(asked: _Request, descriptors: list[int]) -> None:
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    os.chdir(words["folder"])
+    os.chdir(asked.folder)
     os.environ.clear()
-    os.environ.update(words["environment"])
+    os.environ.update(asked.environment)
     for number, stream, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         errors, buffering = ("backslashreplace", 1) if number == 2 else ("strict", -1)
         opened = open(number, mode, buffering, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
