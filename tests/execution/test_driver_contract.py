@@ -319,6 +319,16 @@ def test_limits_hold(kind: str, submission: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", DRIVERS)
+def test_processes_that_the_kernel_spared_end_with_the_one_that_it_ended(kind: str, submission: Path) -> None:
+    # Each of the two may have its memory, both may not; one of them alone has enough.
+    one = "python3 -S -c 'import time; x = bytearray(b\"x\") * (110 << 20); time.sleep(60)'"
+    with opened(kind, submission, limits={"memory_mb": 150}) as session:
+        outcome = session.run(f"{one} & {one} & wait", timeout=50)
+        assert (outcome.note, outcome.timed_out) == ("more than 150 MiB of memory", False)
+        assert session.run("echo on").stdout == b"on\n"
+
+
+@pytest.mark.parametrize("kind", DRIVERS)
 def test_sessions_run_at_the_same_time_without_seeing_each_other(kind: str, submission: Path) -> None:
     results: dict[int, bytes] = {}
 

@@ -25,6 +25,7 @@ from slop_code.execution.commands import Command, Outcome
 from slop_code.execution.errors import ExecutionError
 
 WARDEN_SCRIPT = Path(__file__).with_name("warden.py")
+_IMPORTED = f"import sys; sys.path.append({str(WARDEN_SCRIPT.parent)!r}); import warden; warden.main()"
 # Numbers of descriptors that a warden keeps for the `files` of its commands.
 ARGUMENTS_FD, FILTER_FD = 7, 8
 # How much longer than a command's own timeout we wait for the warden before we take it for broken.
@@ -98,6 +99,7 @@ class Warden:
         settings = {
             "rlimits": dict(rlimits or {}),
             "groups": [(str(limit.folder), limit.file, limit.value) for limit in groups],
+            "memory_groups": [str(limit.folder) for limit in groups if limit.file.startswith("memory.")],
             "remove": [str(path) for path in (*remove, *(limit.folder for limit in groups))],
         }
         ready = None
@@ -215,11 +217,13 @@ class Warden:
 def _launch(
     prefix: Sequence[str], python: str, pass_fds: Sequence[int]
 ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    # Imported by our own Python, it is compiled only once; elsewhere there is the file alone.
+    program = [str(WARDEN_SCRIPT)] if prefix or python != sys.executable else ["-c", _IMPORTED]
     ours, theirs = socket.socketpair()
     with theirs:
         try:
             process = subprocess.Popen(
-                [*prefix, python, "-I", "-S", str(WARDEN_SCRIPT), str(theirs.fileno())],
+                [*prefix, python, "-I", "-S", *program, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno(), *pass_fds],
