@@ -352,7 +352,7 @@ class Warden:
 
     def _receive(self) -> bool:
         try:
-            chunk = self.channel.recv(1 << 20)
+            chunk = self.channel.recv(CHUNK)
         except ConnectionError:
             return False
         if not chunk:
