@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from slop_code.execution import EnvironmentSpec, ExecutionError
+from slop_code.execution import EnvironmentSpec, ExecutionError, cache
 from slop_code.execution.cache import cache_folder, cached_images, clear_cache
 from slop_code.execution.driver import open_driver
 from slop_code.execution.image import Image
@@ -161,6 +162,40 @@ def test_clearing_to_a_size_removes_what_was_used_longest_ago(program: Path, emp
     size = cached_images(empty_cache)[1].size
     assert [item.folder for item in clear_cache(empty_cache, keep_bytes=size)] == [first.folder]
     assert [item.folder for item in cached_images(empty_cache)] == [second.folder]
+
+
+def test_the_cache_is_bounded_by_those_who_add_to_it_now_and_then(
+    program: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "DEFAULT_LIMIT", 1)
+    images = []
+    for number in range(3):
+        (program / "main.py").write_text(f"print({number})\n")
+        images.append(prepared(program))
+        if number == 0:
+            # For those after the second one, somebody has just looked.
+            os.utime(empty_cache / "bounded", (1, 1))
+    assert [image.folder.exists() for image in images] == [False, True, True]
+
+
+def test_a_size_is_looked_up_where_nobody_noted_it(program: Path, empty_cache: Path) -> None:
+    complete = prepared(program).folder / "complete"
+    noted = cached_images(empty_cache)[0].size
+    record = json.loads(complete.read_text())
+    assert record.pop("size") == noted
+    complete.write_text(json.dumps(record))
+    # Now there is the note itself, too.
+    assert noted < cached_images(empty_cache)[0].size < noted + 10_000
+
+
+def test_an_image_that_was_half_made_when_the_cache_was_looked_at_and_is_complete_now_stays(
+    program: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = prepared(program)
+    before = [item._replace(complete=False, used=0.0) for item in cached_images(empty_cache)]
+    monkeypatch.setattr(cache, "cached_images", lambda folder: before)
+    assert clear_cache(empty_cache) == []
+    assert image.folder.exists()
 
 
 @pytest.mark.parametrize("kind", DRIVERS)

@@ -1,15 +1,18 @@
 """Where prepared submissions are kept, shared safely by several evaluators, and bounded in size.
 
 ~/.cache/slop-code/           or $SLOP_CODE_CACHE
-  images/KEY/                 a prepared submission; usable only once `complete` is there
+  images/KEY/                 a prepared submission; usable only once `complete` is there, which says how large it is
   images/KEY.lock             held (shared) by whoever uses it, (exclusive) by whoever makes or removes it
+  bounded                     its time is when somebody last looked whether all of them take too much
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +21,9 @@ from slop_code.execution.workspace import remove
 
 DEFAULT_LIMIT = 20 << 30
 COMPLETE = "complete"
+_BOUNDED = "bounded"
+# Looking at all images for each new one would take longer the more there are.
+BOUND_EVERY_S = 60.0
 
 
 class CachedImage(NamedTuple):
@@ -75,10 +81,20 @@ def cached_images(folder: Path) -> list[CachedImage]:
         try:
             used = (image / COMPLETE).stat().st_mtime
         except FileNotFoundError:
-            found.append(CachedImage(image, _size(image), 0.0, complete=False))
+            found.append(CachedImage(image, size_of(image), 0.0, complete=False))
         else:
-            found.append(CachedImage(image, _size(image), used, complete=True))
+            found.append(CachedImage(image, _known_size(image) or size_of(image), used, complete=True))
     return sorted(found, key=lambda item: item.used)
+
+
+def bound_cache(folder: Path) -> None:
+    """Remove what is too much, if nobody has looked for a while."""
+    mark = folder / _BOUNDED
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - mark.stat().st_mtime < BOUND_EVERY_S:
+            return
+    mark.touch()
+    clear_cache(folder, keep_bytes=DEFAULT_LIMIT)
 
 
 def clear_cache(folder: Path, *, keep_bytes: int = 0) -> list[CachedImage]:
@@ -102,7 +118,16 @@ def clear_cache(folder: Path, *, keep_bytes: int = 0) -> list[CachedImage]:
     return removed
 
 
-def _size(folder: Path) -> int:
+def _known_size(image: Path) -> int:
+    """What was noted when the image was made; 0 if nothing was."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        size = json.loads((image / COMPLETE).read_bytes()).get("size")
+        return size if isinstance(size, int) else 0
+    return 0
+
+
+def size_of(folder: Path) -> int:
+    """What all files in a folder take on the disk."""
     total = 0
     pending = [folder]
     while pending:

@@ -95,12 +95,14 @@ class LocalDriver(Driver):
             prepared = _tools(self.spec, interpreter, tools)
             lines = _setup_lines(self.spec, submission, interpreter, tools)
             _link_uv(folder)
-            home, warden = make_scratch("setup-")
-            env = _setup_environment(self.spec, prepared, str(home), str(home), host_path())
-            try:
-                steps = run_setup(lines, warden, Command(["/bin/sh", "-c"], str(folder / "workspace"), env))
-            finally:
-                warden.close()
+            steps: list[SetupStep] = []
+            if lines:
+                home, warden = make_scratch("setup-")
+                env = _setup_environment(self.spec, prepared, str(home), str(home), host_path())
+                try:
+                    steps = run_setup(lines, warden, Command(["/bin/sh", "-c"], str(folder / "workspace"), env))
+                finally:
+                    warden.close()
             return Preparation(tuple(steps), prepared, interpreter.version)
 
         return prepare_image(submission, self.spec, _identity(interpreter), build)
@@ -125,26 +127,31 @@ class SandboxDriver(Driver):
             if uv is not None:
                 # Something to mount it on; where it is on this machine may not exist in there.
                 (folder / "tools" / "bin" / "uv").touch()
-            owner = sandbox_user()
-            for name in ("home", "tmp"):
-                (folder / name).mkdir()
-            if owner is not None:
-                give(folder, owner)
-            env = _setup_environment(self.spec, prepared, LAYOUT.home, LAYOUT.tmp, HOST_PATH)
-            visible = [interpreter.prefix, *map(Path, self.spec.sandbox.read_only_paths)]
-            visible += [Path.home() / ".config" / "pip", Path.home() / ".config" / "uv"]
-            wrapper = [bwrap(), *sandbox_arguments(folder, folder / "tools", None, network=self.spec.setup.network)]
-            wrapper += [*read_only(visible), *uv_mount(uv), "--", *enter(owner), "/bin/sh", "-c"]
-            warden = Warden.launch()
-            try:
-                steps = run_setup(lines, warden, Command(wrapper, "/", env))
-            finally:
-                warden.close()
-                for name in ("home", "tmp"):
-                    remove(folder / name)
+            steps = self._set_up(folder, lines, prepared, interpreter, uv) if lines else []
             return Preparation(tuple(steps), prepared, interpreter.version)
 
         return prepare_image(submission, self.spec, _identity(interpreter), build)
+
+    def _set_up(
+        self, folder: Path, lines: Sequence[str], prepared: PreparedTools, interpreter: Interpreter, uv: Path | None
+    ) -> list[SetupStep]:
+        owner = sandbox_user()
+        for name in ("home", "tmp"):
+            (folder / name).mkdir()
+        if owner is not None:
+            give(folder, owner)
+        env = _setup_environment(self.spec, prepared, LAYOUT.home, LAYOUT.tmp, HOST_PATH)
+        visible = [interpreter.prefix, *map(Path, self.spec.sandbox.read_only_paths)]
+        visible += [Path.home() / ".config" / "pip", Path.home() / ".config" / "uv"]
+        wrapper = [bwrap(), *sandbox_arguments(folder, folder / "tools", None, network=self.spec.setup.network)]
+        wrapper += [*read_only(visible), *uv_mount(uv), "--", *enter(owner), "/bin/sh", "-c"]
+        warden = Warden.launch()
+        try:
+            return run_setup(lines, warden, Command(wrapper, "/", env))
+        finally:
+            warden.close()
+            for name in ("home", "tmp"):
+                remove(folder / name)
 
     def session(self, image: Image, assets: Path | None = None) -> Session:
         interpreter = choose_interpreter(self.spec.environment.python, image.folder / "workspace")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slop_code.execution.cache import COMPLETE, DEFAULT_LIMIT, cache_folder, clear_cache, locked
+from slop_code.execution.cache import COMPLETE, bound_cache, cache_folder, locked, size_of
 from slop_code.execution.environment import EnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.session import PreparedTools, SetupStep
@@ -95,7 +95,7 @@ def prepare_image(
         if (folder / COMPLETE).exists():
             if not reused:
                 # While we hold it, since it could be the one to go.
-                clear_cache(images.parent, keep_bytes=DEFAULT_LIMIT)
+                bound_cache(images.parent)
             return _load(key, folder, reused, hold)
         hold.close()
         reused = False
@@ -125,7 +125,8 @@ def _finish(folder: Path, done: Preparation, submitted: set[str], *, strict: boo
     shared = sorted(_shared_folders(folder / "workspace", submitted))
     for name in shared:
         _make_read_only(folder / "workspace" / name)
-    record = {"format": FORMAT, "shared": shared, "made": _made(folder, done), **_as_json(done)}
+    size = size_of(folder)
+    record = {"format": FORMAT, "shared": shared, "made": _made(folder, done), "size": size, **_as_json(done)}
     partial = folder / f"{COMPLETE}.partial"
     with partial.open("w", encoding="utf-8") as file:
         json.dump(record, file)
