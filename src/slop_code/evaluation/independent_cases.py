@@ -92,20 +92,23 @@ class _Crowd:
     def _send_handful(self) -> None:
         handful = self._run.take(_HANDFUL)
         self._exhausted, self._trouble = handful.complete, handful.error
+        new = []
+        for handed in handful.cases:
+            self._turns.append(handed.position)
+            if handed.trouble:
+                self._keys[handed.position] = ""
+                self._take_back(Arrived(handed, error=handed.trouble))
+                continue
+            key = self._keys[handed.position] = case_key(handed.case)
+            earlier = self._run.recalled(handed, key)
+            if earlier is None:
+                new.append(handed)
+            else:
+                self._run.around.reused(self._run.group, handed.case.id)
+                self._take_back(earlier)
         with self._run.around.pool.together():
-            for handed in handful.cases:
-                self._turns.append(handed.position)
-                if handed.trouble:
-                    self._keys[handed.position] = ""
-                    self._take_back(Arrived(handed, error=handed.trouble))
-                    continue
-                key = self._keys[handed.position] = case_key(handed.case)
-                earlier = self._run.recalled(handed, key)
-                if earlier is None:
-                    self._send_out(handed)
-                else:
-                    self._run.around.reused(self._run.group, handed.case.id)
-                    self._take_back(earlier)
+            for handed in new:
+                self._send_out(handed)
 
     def _next_turns(self) -> list[Arrived]:
         """Those that are back and can be judged one after another."""
