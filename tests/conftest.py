@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
@@ -30,6 +31,10 @@ setup_logging()
 # Where Python is told not to write bytecode, each process would rewrite and compile all tests again, which takes seconds.
 _WRITES_NO_BYTECODE = sys.dont_write_bytecode
 sys.dont_write_bytecode = False
+
+# Of what is started in the background, some shells have Ctrl-C ignored; then nobody could interrupt anything.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MakeProblem = Callable[..., Path]
 

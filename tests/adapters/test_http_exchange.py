@@ -541,6 +541,22 @@ def test_what_is_not_http_does_not_mean_ready(script: Script, seen: str) -> None
     assert any(word in readiness.reason for word in seen.split("|"))
 
 
+def test_a_last_probe_that_is_cut_short_does_not_hide_what_the_one_before_it_saw() -> None:
+    talks: list[Talk] = []
+
+    def answer(talk: Talk) -> None:
+        talks.append(talk)
+        if len(talks) == 1:
+            says(b"HTTP/1.1 200 OK\r\n")(talk)
+        else:
+            talk.hang()
+
+    with RawServer(answer) as server:
+        readiness = wait_until_ready(server.connect, "/up", 0.2, alive)
+    assert len(talks) > 1
+    assert "within the head" in readiness.reason
+
+
 SILENT = (
     r"it did not answer at http://localhost/ within 0\.5 s: it accepted the connection and did not answer within (.*) s"
 )

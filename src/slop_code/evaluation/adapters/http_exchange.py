@@ -131,11 +131,12 @@ def wait_until_ready(
         try:
             _ask_for_head(connect, probe, Deadline(given), still_alive)
         except ExchangeTimeoutError as error:
-            # A last probe that the budget cut short tells less than a longer one of its kind, and one that found
-            # nobody to connect to less than one that found somebody.
-            if isinstance(error, _SilentError) and given >= waited:
+            # A last probe that the budget cut short tells less than the one before it, unless it waited longer; and
+            # one that found nobody to connect to less than one that found somebody.
+            tells = given == patience or not seen
+            if isinstance(error, _SilentError) and (given >= waited if waited else tells):
                 seen, waited = str(error), given
-            elif not waited and (given == patience or not seen):
+            elif not waited and tells:
                 seen = str(error)
             # A slow answer needs a longer wait, a connection that hangs needs a new one: give both their turn.
             patience *= 2
