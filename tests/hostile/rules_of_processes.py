@@ -84,7 +84,7 @@ HARMLESS = Rule(
         Attack("stops its parent", (FAILED, TIMED_OUT), timeout=1),
         Attack(
             "traces its parent",
-            breach=says("warden.py"),
+            breach=says("warden"),
             left={"local": Left(WITHOUT_LANDLOCK.text, lambda: is_root() and without_landlock())},
         ),
         Attack("limits its parent"),

@@ -53,7 +53,13 @@ OTHERS = Rule(
             breach=tells,
             left={"local": YOURS},
         ),
-        Attack("the processes of a neighbour", breach=says("process_of_a_neighbour"), left={"local": YOURS}),
+        Attack(
+            "the processes of a neighbour",
+            # Who runs once he is asked for.
+            arguments=lambda _, stage: [str(stage.neighbour().workspace)],
+            breach=says("process_of_a_neighbour"),
+            left={"local": YOURS},
+        ),
     ),
 )
 HOST = Rule(

@@ -125,23 +125,24 @@ def wait_until_ready(
     """
     deadline = Deadline(budget_s)
     probe = Request("GET", legal_target(health_path), [("Host", host), ("Accept", "*/*"), ("Connection", "close")])
-    pause, patience, seen, waited = _FIRST_PAUSE_S, _FIRST_PROBE_S, "", 0.0
+    pause, patience = _FIRST_PAUSE_S, _FIRST_PROBE_S
+    seen, waited, answered = "", 0.0, False
     while still_alive():
         given = min(patience, deadline.left())
         try:
             _ask_for_head(connect, probe, Deadline(given), still_alive)
         except ExchangeTimeoutError as error:
-            # A last probe that the budget cut short tells less than the one before it, unless it waited longer; and
-            # one that found nobody to connect to less than one that found somebody.
-            tells = given == patience or not seen
-            if isinstance(error, _SilentError) and (given >= waited if waited else tells):
-                seen, waited = str(error), given
-            elif not waited and tells:
+            # A last probe that the budget cut short tells less than a longer one of its kind, or one that had an
+            # answer; and one that found nobody to connect to less than one that found somebody.
+            whole = given == patience
+            if isinstance(error, _SilentError) and given >= waited and (whole or not answered):
+                seen, waited, answered = str(error), given, False
+            elif not waited and not answered and (whole or not seen):
                 seen = str(error)
             # A slow answer needs a longer wait, a connection that hangs needs a new one: give both their turn.
             patience *= 2
         except ExchangeError as error:
-            seen, waited = str(error), 0.0
+            seen, waited, answered = str(error), 0.0, not isinstance(error, _NobodyError)
         else:
             return Readiness("ready") if still_alive() else Readiness("dead", "it ended, and something else answers")
         if deadline.left() <= 0:
@@ -156,6 +157,10 @@ def legal_target(path: str) -> str:
     wire = path.encode("utf-8", "surrogatepass")
     target = _ILLEGAL.sub(lambda found: b"%%%02X" % found[0][0], wire).decode("ascii")
     return target if target.startswith("/") else "/" + target
+
+
+class _NobodyError(ExchangeError):
+    """Nobody listens there."""
 
 
 class _SilentError(ExchangeTimeoutError):
@@ -184,5 +189,5 @@ def _open(connect: Connect, deadline: Deadline, limits: Limits, still_alive: Cal
     except TimeoutError as error:
         raise ExchangeTimeoutError(late) from error
     except OSError as error:
-        raise ExchangeError(f"cannot connect: {reason(error)}") from error
+        raise _NobodyError(f"cannot connect: {reason(error)}") from error
     return Connection(sock, limits, still_alive)
