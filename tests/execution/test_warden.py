@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from slop_code.execution import ExecutionError
+from slop_code.execution import ExecutionError, warden
 from slop_code.execution.commands import Command
 from slop_code.execution.process import Warden
 
@@ -82,3 +82,16 @@ print(process.wait(timeout=30))
 def test_a_helper_made_ahead_serves_whoever_needs_one_first_and_ends_if_nobody_does(script: str, printed: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout == printed, done.stderr
+
+
+def test_where_the_kernels_choice_of_victims_cannot_be_changed_programs_start_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.open", refuse)
+        expendable = warden.Expendable()
+    with expendable:
+        assert expendable.own < 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, datetime
 from typing import Any
 
@@ -353,3 +354,24 @@ def test_the_protocol_can_be_checked_at_run_time() -> None:
 
     assert isinstance(Verifier(None), VerifierProtocol)
     assert not isinstance(3, VerifierProtocol)
+
+
+class NotedResult(AttributeResult):
+    note: str = ""
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        AttributeResult(
+            attribute="output", actual=b"\xff", expected=["a", None], diff={"x": 1}, is_correct=False, weight=2.0
+        ),
+        AttributeResult(attribute="elapsed", actual=0.5, expected=None),
+        NotedResult(attribute="output", actual="a", expected="b", note="kept"),
+    ],
+)
+def test_a_line_of_a_report_leaves_its_process_whole(result: AttributeResult) -> None:
+    again = pickle.loads(pickle.dumps(result))
+    assert (type(again), again) == (type(result), result)
+    assert again.model_dump() == result.model_dump()
+    assert again.model_copy(update={"weight": 3.0}).weight == 3.0

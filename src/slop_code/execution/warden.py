@@ -588,6 +588,7 @@ class Expendable:
 
     def __init__(self) -> None:
         self.own = -1
+        self.before = b"0"
         with contextlib.suppress(OSError):
             self.own = os.open("/proc/self/oom_score_adj", os.O_RDWR)
             self.before = os.pread(self.own, 16, 0)
