@@ -30,6 +30,8 @@ _IMPORTED = f"import sys; sys.path.append({str(WARDEN_SCRIPT.parent)!r}); import
 ARGUMENTS_FD, FILTER_FD = 7, 8
 # How much longer than a command's own timeout we wait for the warden before we take it for broken.
 _PATIENCE_S = 60.0
+# How much is read at once; nearly all answers are shorter.
+_CHUNK = 1 << 16
 # The exit code of a warden's guard from which on a signal ended the warden: `warden.KILLED`, or what bubblewrap says.
 _KILLED = 70
 # How long one may take to end that does not answer as it should.
@@ -60,6 +62,7 @@ class Warden:
         self._process = process
         self._group = group
         self._closing = threading.Lock()
+        self._told: dict[str, Any] = {}
         self._is_lost = False
         self.is_spoiled = False
         self.was_killed = False
@@ -117,31 +120,31 @@ class Warden:
             ExecutionError: it cannot be started.
             WardenLostError: the warden is gone.
         """
-        self._send({"op": "run", **_request(command)}, command.stdin)
+        self._send({"op": "run", **self._news(command)}, command.stdin)
         patience = None if command.timeout is None else command.timeout + _PATIENCE_S
-        return _outcome(*_checked(*self._receive(patience)))
+        return _outcome(*self._checked(*self._receive(patience)))
 
     def start(self, command: Command) -> None:
         """Start a command and leave it running until `stop`; of its streams the last part is kept."""
-        self._send({"op": "start", **_request(command)}, command.stdin)
-        _checked(*self._receive(_PATIENCE_S))
+        self._send({"op": "start", **self._news(command)}, command.stdin)
+        self._checked(*self._receive(_PATIENCE_S))
 
     def state(self) -> Outcome | None:
         """What the started command has given if it has ended, else None."""
         self._send({"op": "state"})
-        header, payload = _checked(*self._receive(_PATIENCE_S))
+        header, payload = self._checked(*self._receive(_PATIENCE_S))
         return _outcome(header, payload) if header["ended"] else None
 
     def last_words(self) -> bytes:
         """The last part of what the started command has written to stderr so far."""
         self._send({"op": "state"})
-        header, payload = _checked(*self._receive(_PATIENCE_S))
+        header, payload = self._checked(*self._receive(_PATIENCE_S))
         return payload[header["out"] : header["out"] + header["err"]]
 
     def stop(self) -> Outcome:
         """End the started command with everything that it started."""
         self._send({"op": "stop"})
-        return _outcome(*_checked(*self._receive(_PATIENCE_S)))
+        return _outcome(*self._checked(*self._receive(_PATIENCE_S)))
 
     def keep_folders(self) -> None:
         """Have it leave the folders that it should remove, when it ends: another one will."""
@@ -155,7 +158,8 @@ class Warden:
             OSError: nobody listens there, or not in time.
         """
         self._send({"op": "connect", "host": host, "port": port, "timeout": timeout})
-        header, _, fds = self._receive_with_fds(timeout + _PATIENCE_S)
+        fds: list[int] = []
+        header, _ = self._receive(timeout + _PATIENCE_S, fds)
         if not fds:
             raise OSError(header.get("errno") or 0, header.get("error", "no connection"))
         return socket.socket(fileno=fds[0])
@@ -172,6 +176,11 @@ class Warden:
                 self._group.close()
             self._channel.close()
 
+    def _news(self, command: Command) -> dict[str, Any]:
+        """What the warden has to know of a command and does not know from the one before, which is most of it."""
+        before, self._told = self._told, _request(command)
+        return {name: value for name, value in self._told.items() if name not in before or before[name] != value}
+
     def _send(self, header: dict[str, Any], payload: bytes = b"") -> None:
         header["payload"] = len(payload)
         body = json.dumps(header).encode()
@@ -182,32 +191,44 @@ class Warden:
         except OSError as error:
             raise self._lost() from error
 
-    def _receive(self, patience: float | None) -> tuple[dict[str, Any], bytes]:
-        header, payload, _ = self._receive_with_fds(patience)
-        return header, payload
-
-    def _receive_with_fds(self, patience: float | None) -> tuple[dict[str, Any], bytes, list[int]]:
+    def _receive(self, patience: float | None, fds: list[int] | None = None) -> tuple[dict[str, Any], bytes]:
+        """The warden's answer; an open descriptor that it may come with is added to `fds`."""
         try:
             self._channel.settimeout(patience)
-            start, fds, _, _ = socket.recv_fds(self._channel, 4, 1)
-            if len(start) < 4:
-                start += self._exactly(4 - len(start))
-            (length,) = struct.unpack(">I", start)
-            header: dict[str, Any] = json.loads(self._exactly(length))
+            if fds is None:
+                data = bytearray(self._channel.recv(_CHUNK))
+            else:
+                received, fds[:], _, _ = socket.recv_fds(self._channel, _CHUNK, 1)
+                data = bytearray(received)
+            # Nothing follows an answer, so whatever comes is a part of it.
+            self._read_up_to(4, data)
+            (length,) = struct.unpack_from(">I", data)
+            self._read_up_to(4 + length, data)
+            header: dict[str, Any] = json.loads(data[4 : 4 + length])
             self.is_spoiled |= bool(header.get("spoiled"))
-            return header, self._exactly(header["payload"]), fds
+            self._read_up_to(4 + length + header["payload"], data)
+            return header, bytes(memoryview(data)[4 + length :])
         except OSError as error:
             raise self._lost() from error
 
-    def _exactly(self, count: int) -> bytes:
-        data = bytearray(count)
-        view = memoryview(data)
-        while view:
-            received = self._channel.recv_into(view)
-            if not received:
-                raise ConnectionResetError
-            view = view[received:]
-        return bytes(data)
+    def _read_up_to(self, count: int, data: bytearray) -> None:
+        if len(data) >= count:
+            return
+        have = len(data)
+        data.extend(bytes(count - have))
+        with memoryview(data) as view:
+            while have < count:
+                received = self._channel.recv_into(view[have:])
+                if not received:
+                    raise ConnectionResetError
+                have += received
+
+    def _checked(self, header: dict[str, Any], payload: bytes) -> tuple[dict[str, Any], bytes]:
+        if "failure" in header:
+            # What it then knows of the command is not sure.
+            self._told = {}
+            raise ExecutionError(f"cannot be started: {header['failure']}")
+        return header, payload
 
     def _lost(self) -> WardenLostError:
         self._is_lost = self.is_spoiled = True
@@ -284,18 +305,12 @@ def _request(command: Command) -> dict[str, Any]:
         "tells_status": command.tells_status,
         "files": dict(command.files),
         "scoped": command.scoped,
+        "disk": None,
+        "user": command.user,
     }
     if command.writable is not None and limits.disk is not None:
         request["disk"] = {**command.writable._asdict(), "allowance": limits.disk}
-    if command.user is not None:
-        request["uid"], request["gid"] = command.user
     return request
-
-
-def _checked(header: dict[str, Any], payload: bytes) -> tuple[dict[str, Any], bytes]:
-    if "failure" in header:
-        raise ExecutionError(f"cannot be started: {header['failure']}")
-    return header, payload
 
 
 def _outcome(header: Mapping[str, Any], payload: bytes) -> Outcome:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +63,7 @@ class Session(ABC):
         self.tools = tools
         self.owner = owner
         self.folder = scratch_name()
+        self._private_folders = (str(self.folder / "home"), str(self.folder / "tmp"))
 
     def make_folders(self, *, link_shared: bool = False) -> None:
         """Make the session's folder with what is in it; a helper that will remove it should be there by now.
@@ -72,8 +76,7 @@ class Session(ABC):
             self._workspace = Workspace(
                 self.folder / "workspace", self.template, owner=self.owner, link_shared=link_shared
             )
-            for name in ("home", "tmp"):
-                empty(self.folder / name, self.owner)
+            self._empty_private_folders()
         except OSError as error:
             raise ExecutionError(f"no workspace can be made: {error.strerror or error}") from error
 
@@ -89,13 +92,16 @@ class Session(ABC):
             ExecutionError: they cannot be, whatever a program did to them.
         """
         try:
-            if not self.folder.exists():
-                self.folder.mkdir(mode=0o700)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self.folder, 0o700)  # noqa: PTH102
             self._workspace.restore()
-            empty(self.folder / "home", self.owner)
-            empty(self.folder / "tmp", self.owner)
+            self._empty_private_folders()
         except OSError as error:
             raise ExecutionError(f"the workspace cannot be restored: {error.strerror or error}") from error
+
+    def _empty_private_folders(self) -> None:
+        for folder in self._private_folders:
+            empty(folder, self.owner)
 
     def hold_open(self) -> None:
         """Make sure that the workspace can be entered, by us and by the next command, without a fresh start.
@@ -158,9 +164,10 @@ class Session(ABC):
             timeout=self.at_most(timeout),
             limits=self.limits,
             user=self.owner,
-            writable=self.writable(),
+            writable=self.writable,
         )
 
+    @cached_property
     def writable(self) -> Writable:
         """The folders that programs can write to, as they see them."""
         return Writable(
@@ -176,6 +183,10 @@ class Session(ABC):
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """A command's variables: the host's if included, then ours, then the environment file's, then `extra`."""
+        return {**self._variables, **(extra or {})}
+
+    @cached_property
+    def _variables(self) -> dict[str, str]:
         ours = {
             "PATH": ":".join([*self.tools.path, *self.host_path()]),
             "HOME": self.layout.home,
@@ -187,7 +198,7 @@ class Session(ABC):
             "PIP_NO_INDEX": "1",
             **(self.tools.env or {}),
         }
-        return {**self.spec.host_env(), **ours, **self.spec.environment.env, **(extra or {})}
+        return {**self.spec.host_env(), **ours, **self.spec.environment.env}
 
     def host_path(self) -> Sequence[str]:
         """The host's tool folders, for PATH."""

@@ -62,6 +62,7 @@ class Workspace:
 
     def __init__(self, folder: Path, template: Template, *, owner: tuple[int, int] | None, link_shared: bool) -> None:
         self.folder = folder
+        self._root = str(folder)
         self._template = template
         self._owner = owner
         self._link_shared = link_shared
@@ -79,13 +80,7 @@ class Workspace:
     def restore(self) -> None:
         """Make the folder hold exactly the template, whatever a program did to it."""
         now = time.time_ns()
-        root = str(self.folder)
-        if not os.path.isdir(root) or os.path.islink(root):  # noqa: PTH112, PTH114
-            remove(self.folder)
-            self.folder.mkdir()
-            self._stamps.clear()
-        os.chmod(root, 0o755)  # noqa: PTH101, S103
-        self._own(self.folder)
+        self._restore_root()
         self._unlock()
         clean = self._clean_up(now)
         for entry in self._template.entries:
@@ -93,9 +88,27 @@ class Workspace:
                 self._write(entry)
         self._lock()
 
+    def _restore_root(self) -> None:
+        status = None
+        with contextlib.suppress(OSError):
+            status = os.lstat(self._root)
+        if status is None or not stat.S_ISDIR(status.st_mode):
+            remove(self.folder)
+            self.folder.mkdir()
+            self._stamps.clear()
+            status = os.lstat(self._root)
+        if stat.S_IMODE(status.st_mode) != 0o755:
+            self.folder.chmod(0o755)
+        if self._owner is not None and self._owner != (status.st_uid, status.st_gid):
+            self._own(self.folder)
+
     def hold_open(self) -> None:
         """Make sure that there is a folder which we, and the next command, can enter, whatever a program did to it."""
         try:
+            # As nearly always; what is looked at more closely below may be another one by then.
+            mode = os.lstat(self._root).st_mode
+            if stat.S_ISDIR(mode) and mode & 0o711 == 0o711:
+                return
             handle = os.open(self.folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
             remove(self.folder)
@@ -128,10 +141,9 @@ class Workspace:
         """Remove what does not belong; return the paths that are as we left them."""
         clean: set[str] = set()
         pending = [""]
-        root = str(self.folder)
         while pending:
             folder = pending.pop()
-            for child in os.scandir(f"{root}/{folder}"):
+            for child in os.scandir(f"{self._root}/{folder}"):
                 path = f"{folder}/{child.name}" if folder else child.name
                 status = child.stat(follow_symlinks=False)
                 if self._is_as_left(path, status, now):
@@ -192,20 +204,20 @@ class Workspace:
             os.chown(path, *self._owner, follow_symlinks=False)
 
 
-def empty(folder: Path, owner: tuple[int, int] | None) -> None:
+def empty(folder: str, owner: tuple[int, int] | None) -> None:
     """Make `folder` an empty one with mode 700, whatever is there."""
     status = None
     with contextlib.suppress(FileNotFoundError):
-        status = folder.lstat()
+        status = os.lstat(folder)
     if status is not None and stat.S_ISDIR(status.st_mode):
         for child in os.scandir(folder):
             _remove_entry(child)
     else:
-        remove(folder)
-        folder.mkdir()
-        status = folder.lstat()
+        remove(Path(folder))
+        os.mkdir(folder)  # noqa: PTH102
+        status = os.lstat(folder)
     if stat.S_IMODE(status.st_mode) != 0o700:
-        folder.chmod(0o700)
+        os.chmod(folder, 0o700)  # noqa: PTH101
     if owner is not None and owner != (status.st_uid, status.st_gid):
         os.chown(folder, *owner)
 

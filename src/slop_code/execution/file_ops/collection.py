@@ -39,9 +39,12 @@ class Collection:
         self._taken: dict[str, str | bytes | None] = {}
         self._notes: list[str] = []
 
-    def take(self, key: str, place: Place) -> None:
-        """Read the regular file at a place; anything else there is absent. Raises OSError if it cannot be read."""
-        status = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
+    def take(self, key: str, place: Place, status: os.stat_result | None = None) -> None:
+        """Read the regular file at a place; anything else there is absent. Raises OSError if it cannot be read.
+
+        `status` is that of the place, where it has been asked for already.
+        """
+        status = status or os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
         if key in self._taken or not _is_regular(status):
             return
         if len(self._taken) >= self._max_files:
@@ -49,8 +52,9 @@ class Collection:
             self.note(key, f"left out with all that follow, more than {self._max_files} files are tracked")
             return
         self._taken[key] = None
-        with os.fdopen(os.open(place.name, _READ, dir_fd=place.directory), "rb") as file:
-            status = os.fstat(file.fileno())
+        descriptor = os.open(place.name, _READ, dir_fd=place.directory)
+        try:
+            status = os.fstat(descriptor)
             if not _is_regular(status):
                 return
             room = max(0, self._max_total_bytes - self._total_bytes)
@@ -58,7 +62,9 @@ class Collection:
             if status.st_size and not room:
                 self.note(key, f"left out, the tracked files have more than {self._max_total_bytes} bytes in all")
                 return
-            data = file.read(min(limit, status.st_size))
+            data = _read(descriptor, min(limit, status.st_size))
+        finally:
+            os.close(descriptor)
         is_cut = status.st_size > limit
         if is_cut:
             self.note(key, f"cut to its first {limit} of {status.st_size} bytes")
@@ -98,13 +104,22 @@ def _is_regular(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode)
 
 
+def _read(descriptor: int, count: int) -> bytes:
+    """As many bytes as there are, up to `count`; one call gives at most two gigabytes."""
+    parts: list[bytes] = []
+    while count > 0 and (part := os.read(descriptor, count)):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
 def _value(data: bytes, is_cut: bool) -> str | bytes:
-    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         # Half a character at a cut is dropped; at the true end of a file it means that this is not UTF-8.
-        return universal_newlines(decoder.decode(data, final=not is_cut))
+        text = codecs.getincrementaldecoder("utf-8")().decode(data) if is_cut else data.decode()
     except UnicodeDecodeError:
         return data
+    return universal_newlines(text)
 
 
 def _as_text(key: str) -> str:

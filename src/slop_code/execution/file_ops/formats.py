@@ -1,7 +1,10 @@
 """From a content to the bytes of a file, and back: one pair of functions a type."""
 
 import base64
+import contextlib
+import marshal
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from slop_code.execution.file_ops.errors import ContentError
@@ -25,12 +28,33 @@ from slop_code.execution.file_ops.table_formats import (
 )
 from slop_code.execution.file_ops.utf8 import encode_utf8, universal_newlines
 
+# What takes long to write, compared with a look at the content.
+_DEAR = frozenset({FileType.SQLITE, FileType.PARQUET})
+_REMEMBERED_BYTES = 1 << 18
+# This version of marshal writes equal content as equal bytes, and takes nothing but plain data.
+_BY_VALUE = 2
+
 
 def encode(content: Any, file_type: FileType, compression: Compression) -> bytes:
     """Return the file's bytes, or raise ContentError with the place in the content and the rule.
 
     Bytes are a file already and go out as they are in every type but YAML, which has a notation for them.
     """
+    if file_type in _DEAR or compression is not Compression.NONE:
+        # Many cases of a problem often have such a file in common.
+        with contextlib.suppress(ValueError):
+            plain = marshal.dumps(content, _BY_VALUE)
+            if len(plain) <= _REMEMBERED_BYTES:
+                return _encoded_plain(plain, file_type, compression)
+    return _encoded(content, file_type, compression)
+
+
+@lru_cache(maxsize=64)
+def _encoded_plain(plain: bytes, file_type: FileType, compression: Compression) -> bytes:
+    return _encoded(marshal.loads(plain), file_type, compression)  # noqa: S302  # our own, of a moment ago
+
+
+def _encoded(content: Any, file_type: FileType, compression: Compression) -> bytes:
     if isinstance(content, bytes | bytearray | memoryview) and file_type is not FileType.YAML:
         return _compress(bytes(content), compression)
     return _compress(_FORMATS[file_type].encode(content), compression)

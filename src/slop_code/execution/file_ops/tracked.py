@@ -98,10 +98,10 @@ class _Search:
         key = entry.key(entry.parts)
         found = is_directory = False
         with self._collection.noting(key), self._tree.place(entry.parts, follow=True) as place:
-            mode = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False).st_mode
-            found, is_directory = True, stat.S_ISDIR(mode)
+            status = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
+            found, is_directory = True, stat.S_ISDIR(status.st_mode)
             if not is_directory:
-                self._collection.take(key, place)
+                self._collection.take(key, place, status)
         if is_directory:
             self._walk(entry, entry.parts, Glob(_EVERYTHING))
         return found

@@ -55,6 +55,9 @@ class Tree:
         With `follow`, a link at the end is followed too, so what is found there is not a link. Raises
         LeavesTreeError, or an OSError for a directory on the way that is missing, no directory or closed to us.
         """
+        if len(parts) == 1 and not follow and parts[0] != "..":
+            yield Place(self._root, parts[0])
+            return
         place = self._locate(parts, follow, make_parents)
         try:
             yield place
@@ -69,8 +72,15 @@ class Tree:
         try:
             while pending:
                 name = pending.pop()
-                is_wanted = not pending and not follow and name != ".."
-                detour = None if is_wanted else self._detour(directory, name, done)
+                is_last = not pending
+                if is_last and not follow and name != "..":
+                    return Place(directory, name)
+                below = None if is_last or name == ".." else _entered(directory, name)
+                if below is not None:
+                    directory = _exchange(directory, below)
+                    done.append(name)
+                    continue
+                detour = self._detour(directory, name, done)
                 if detour is not None:
                     detours += 1
                     if detours > _MAX_DETOURS:
@@ -79,10 +89,10 @@ class Tree:
                     if detour.starts_at_root:
                         done.clear()
                         directory = _exchange(directory, os.dup(self._root))
-                elif not pending:
+                elif is_last:
                     return Place(directory, name)
                 else:
-                    directory = _exchange(directory, _open_directory(directory, name, make_parents, self._owner))
+                    directory = _exchange(directory, _made_directory(directory, name, make_parents, self._owner))
                     done.append(name)
         except BaseException:
             os.close(directory)
@@ -120,12 +130,19 @@ class _Detour(NamedTuple):
     starts_at_root: bool
 
 
-def _open_directory(parent: int, name: str, make: bool, owner: Owner | None) -> int:
+def _entered(parent: int, name: str) -> int | None:
+    """The directory of that name; None for anything else, such as a link to one."""
     try:
         return os.open(name, _DIRECTORY, dir_fd=parent)
-    except FileNotFoundError:
-        if not make:
-            raise
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return None
+        raise
+
+
+def _made_directory(parent: int, name: str, make: bool, owner: Owner | None) -> int:
+    if not make:
+        return os.open(name, _DIRECTORY, dir_fd=parent)
     os.mkdir(name, dir_fd=parent)
     if owner is not None:
         os.chown(name, *owner, dir_fd=parent, follow_symlinks=False)

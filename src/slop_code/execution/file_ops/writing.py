@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from slop_code.execution.file_ops.errors import InputFileError
@@ -34,7 +35,7 @@ def write_input_files(
     written: set[Parts] = set()
     with tree:
         for file in files:
-            parts = check_relative(file.path).parts
+            parts = _checked_parts(str(file.path))
             data = file.to_bytes()
             try:
                 _write(tree, file, parts, data, owner)
@@ -44,6 +45,11 @@ def write_input_files(
                 _clear_the_way(tree, parts, written)
                 _write(tree, file, parts, data, owner)
             written.add(parts)
+
+
+@lru_cache(maxsize=1024)
+def _checked_parts(path: str) -> Parts:
+    return check_relative(path).parts
 
 
 def check_relative(path: AnyPath) -> PurePosixPath:
