@@ -24,7 +24,9 @@ from slop_code.execution.file_ops import (
     InputFile,
     InputFileError,
     check_relative,
+    formats,
     read_content,
+    resolve_suffix,
     write_input_files,
 )
 
@@ -769,3 +771,24 @@ def test_a_csv_field_may_be_as_long_as_it_likes(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_bytes(InputFile(path=Path("long.csv"), content=rows, file_type=FileType.CSV).to_bytes())
     assert InputFile.from_path(path, relative_to=tmp_path).content == rows
+
+
+@pytest.mark.parametrize("name", ["table.db", "rows.json.gz", "rows.jsonl.bz2"])
+def test_contents_that_are_equal_but_not_the_same_are_written_each_as_it_is(name: str) -> None:
+    """What was written before is remembered, and Python takes 1, 1.0 and True for one."""
+    contents: list[Any] = [1, 1.0, True, "1", 0.0, -0.0, [1, 2], (1, 2), {"a": 1, "b": 2}, {"b": 2, "a": 1}]
+    rows = [{"t": [{"x": repr(value) if isinstance(value, (list, tuple, dict)) else value}]} for value in contents]
+    asked = rows if name.endswith(".db") else contents
+    first = [InputFile(path=name, content=content).to_bytes() for content in asked]
+    again = [InputFile(path=name, content=copy.deepcopy(content)).to_bytes() for content in reversed(asked)]
+    assert list(reversed(again)) == first
+    alone = [formats._encoded(content, *resolve_suffix(name)) for content in asked]
+    assert first == alone
+
+
+def test_a_content_that_changes_in_place_is_written_as_it_is_then() -> None:
+    content = {"t": [{"x": 1}]}
+    file = InputFile(path="table.db", content=content)
+    before = file.to_bytes()
+    file.content["t"][0]["x"] = 2
+    assert file.to_bytes() == InputFile(path="table.db", content={"t": [{"x": 2}]}).to_bytes() != before

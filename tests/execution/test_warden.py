@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from slop_code.execution import ExecutionError, warden
 from slop_code.execution.commands import Command
-from slop_code.execution.process import Warden
+from slop_code.execution.process import ARGUMENTS_FD, Warden
 
 ENV = {"PATH": "/usr/bin:/bin"}
 
@@ -95,3 +99,91 @@ def test_where_the_kernels_choice_of_victims_cannot_be_changed_programs_start_al
         expendable = warden.Expendable()
     with expendable:
         assert expendable.own < 0
+
+
+@pytest.fixture
+def helper() -> Iterator[Warden]:
+    launched = Warden.launch()
+    yield launched
+    launched.close()
+
+
+def test_each_command_has_its_own_variables_folder_and_input_whatever_the_one_before_had(helper: Warden) -> None:
+    look = Command(["/bin/sh", "-c", "echo $A $B; pwd; cat"], "/", {**ENV, "A": "1"})
+    assert helper.run(look._replace(stdin=b"in")).stdout == b"1\n/\nin"
+    assert helper.run(look._replace(env={**ENV, "B": "2"}, cwd="/usr")).stdout == b"2\n/usr\n"
+    assert helper.run(look).stdout == b"1\n/\n"
+
+
+def test_files_of_commands_are_read_from_their_beginning_each_time(helper: Warden, tmp_path: Path) -> None:
+    given, other = tmp_path / "given", tmp_path / "other"
+    given.write_text("first")
+    other.write_text("second")
+    read = Command(["/bin/sh", "-c", "cat <&7"], "/", ENV, files={ARGUMENTS_FD: str(given)})
+    assert [helper.run(read).stdout for _ in range(2)] == [b"first", b"first"]
+    assert helper.run(read._replace(files={ARGUMENTS_FD: str(other)})).stdout == b"second"
+    # It is not there for a command without files.
+    assert helper.run(read._replace(files={})).stdout == b""
+
+
+def test_after_a_command_that_could_not_be_started_the_next_one_has_all_that_is_its_own(
+    helper: Warden, tmp_path: Path
+) -> None:
+    read = Command(["/bin/sh", "-c", "cat <&7"], "/", ENV, files={ARGUMENTS_FD: str(tmp_path / "later")})
+    with pytest.raises(ExecutionError, match="No such file"):
+        helper.run(read)
+    (tmp_path / "later").write_text("there")
+    assert helper.run(read).stdout == b"there"
+
+
+STATE = """
+import os, signal, sys
+mask = os.umask(0)
+print(oct(mask), os.getsid(0) == os.getpid(), sorted(os.listdir("/proc/self/fd"))[:3], os.read(0, 1))
+print([signal.getsignal(number) is signal.SIG_DFL for number in (signal.SIGXFSZ, signal.SIGTERM, signal.SIGHUP)])
+# Without the two that the C library keeps for itself.
+print(int(open("/proc/self/status").read().split("SigIgn:")[1].split()[0], 16) & 0x7FFFFFFF)
+"""
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        None,
+        pytest.param(
+            (12345, 12345),
+            marks=pytest.mark.skipif(os.getuid() != 0, reason="only root can start programs as another user"),
+        ),
+    ],
+)
+def test_programs_start_in_a_clean_state(helper: Warden, user: tuple[int, int] | None) -> None:
+    done = helper.run(Command(["/usr/bin/python3", "-I", "-S", "-c", STATE], "/", ENV, user=user))
+    # What Python itself ignores, it does in the program too; the helper passes on nothing else.
+    alone = subprocess.run(
+        ["/usr/bin/python3", "-I", "-S", "-c", STATE], capture_output=True, check=True, stdin=subprocess.DEVNULL,
+        cwd="/", env=ENV, start_new_session=True, umask=0o022,
+    )  # fmt: skip
+    assert done.stdout == alone.stdout, done.stderr
+
+
+def test_a_write_to_a_closed_pipe_ends_a_program_as_it_does_anywhere(helper: Warden) -> None:
+    # With the signal ignored, as Python does, `yes` would complain and give 1.
+    said = helper.run(Command(["/bin/sh", "-c", "{ yes; echo $? >&2; } | head -n 1"], "/", ENV))
+    assert (said.stdout, said.stderr) == (b"y\n", b"141\n")
+
+
+def test_nothing_is_lost_of_what_comes_in_drops_and_floods(helper: Warden) -> None:
+    script = "i=0; while [ $i -lt 300 ]; do echo $i; i=$((i+1)); done; head -c 3000000 /dev/zero; echo end"
+    expected = b"".join(b"%d\n" % number for number in range(300)) + bytes(3_000_000) + b"end\n"
+    assert helper.run(Command(["/bin/sh", "-c", script], "/", ENV)).stdout == expected
+
+
+def test_the_last_words_of_a_server_are_known_as_soon_as_they_are_said(helper: Warden, tmp_path: Path) -> None:
+    for number in range(5):
+        said = tmp_path / str(number)
+        helper.start(Command(["/bin/sh", "-c", f"echo one >&2; echo two >&2; : > {said}; sleep 60"], "/", ENV))
+        deadline = time.monotonic() + 30
+        while not said.exists():
+            assert time.monotonic() < deadline
+        assert helper.last_words() == b"one\ntwo\n"
+        helper.stop()
