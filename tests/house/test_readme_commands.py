@@ -40,3 +40,35 @@ def test_the_demo_works_from_a_fresh_clone_with_an_empty_home(tmp_path: Path) ->
     done = run(["scripts/demo"], tmp_path / "clone", HOME=str(tmp_path / "home"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("17 of 17 passed\n")
+
+
+def chosen_python(folder: Path, **env: str) -> str:
+    """The interpreter that the commands would make their environment with, where `folder` is all of PATH."""
+    script = f"PATH={folder}; source {ROOT}/scripts/bootstrap.sh 2>/dev/null; find_python"
+    done = run(["/bin/bash", "-c", script], ROOT, **env)
+    return done.stdout.strip() if done.returncode == 0 else f"none: {done.stderr.strip()}"
+
+
+def stand_in(folder: Path, name: str, *, usable: bool) -> Path:
+    program = folder / name
+    program.write_text(f"#!/bin/sh\nexit {0 if usable else 1}\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_the_python_that_is_named_is_taken_if_it_will_do(tmp_path: Path) -> None:
+    named = stand_in(tmp_path, "named", usable=True)
+    assert chosen_python(tmp_path, PYTHON=str(named)) == str(named)
+    stand_in(tmp_path, "named", usable=False)
+    assert chosen_python(tmp_path, PYTHON=str(named)) != str(named)
+
+
+def test_the_systems_own_python_goes_before_what_is_on_path(tmp_path: Path) -> None:
+    stand_in(tmp_path, "python3", usable=True)
+    system = subprocess.run(
+        ["/usr/bin/python3", "-c", "import sys, pip; sys.exit(sys.version_info < (3, 11))"],
+        check=False,
+        capture_output=True,
+    )
+    expected = "/usr/bin/python3" if system.returncode == 0 else "python3"
+    assert chosen_python(tmp_path, PYTHON="") == expected
