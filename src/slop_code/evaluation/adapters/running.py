@@ -117,4 +117,8 @@ class Adapter(ABC):
 
 
 def _may_hold_placeholder(value: Any) -> bool:
-    return isinstance(value, (dict, list, tuple)) or (isinstance(value, str) and "{{" in value)
+    if isinstance(value, str):
+        return "{{" in value
+    if isinstance(value, dict):
+        return any(map(_may_hold_placeholder, value)) or any(map(_may_hold_placeholder, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_may_hold_placeholder, value))

@@ -4,8 +4,6 @@ import codecs
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from slop_code.execution.file_ops.tree import LeavesTreeError, Place
@@ -75,16 +73,9 @@ class Collection:
         """Record what happened to a file, for the report."""
         self._notes.append(f"{_as_text(key)}: {text}")
 
-    @contextmanager
-    def noting(self, key: str) -> Iterator[None]:
+    def noting(self, key: str) -> "_Noting":
         """Make whatever keeps us from a file or directory a note, or nothing if it simply is not there."""
-        try:
-            yield
-        except LeavesTreeError:
-            pass
-        except OSError as error:
-            if error.errno not in _SIMPLY_ABSENT:
-                self.note(key, f"left out, it cannot be read: {error.strerror}")
+        return _Noting(self, key)
 
     def result(self) -> TrackedFiles:
         """Return what was taken."""
@@ -98,6 +89,22 @@ class Collection:
             else:
                 files[name] = value
         return TrackedFiles(dict(sorted(files.items())), tuple(dict.fromkeys(self._notes)))
+
+
+class _Noting:
+    __slots__ = ("_collection", "_key")
+
+    def __init__(self, collection: Collection, key: str) -> None:
+        self._collection = collection
+        self._key = key
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, OSError) and error.errno not in _SIMPLY_ABSENT:
+            self._collection.note(self._key, f"left out, it cannot be read: {error.strerror}")
+        return isinstance(error, LeavesTreeError | OSError)
 
 
 def _is_regular(status: os.stat_result) -> bool:

@@ -5,6 +5,7 @@ import stat
 from collections import deque
 from collections.abc import Iterable
 from enum import IntEnum
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -69,6 +70,12 @@ class _Entry(NamedTuple):
         return self.key_prefix + "/".join(parts) or "."
 
 
+@lru_cache(maxsize=256)
+def _glob(parts: Parts) -> Glob:
+    return Glob(parts)
+
+
+@lru_cache(maxsize=256)
 def _parsed(entry: str) -> _Entry | None:
     """Split an entry into components; None for one that can name nothing in the workspace."""
     parts = tuple(part for part in entry.split("/") if part not in ("", "."))
@@ -103,7 +110,7 @@ class _Search:
             if not is_directory:
                 self._collection.take(key, place, status)
         if is_directory:
-            self._walk(entry, entry.parts, Glob(_EVERYTHING))
+            self._walk(entry, entry.parts, _glob(_EVERYTHING))
         return found
 
     def take_glob(self, entry: _Entry) -> None:
@@ -111,7 +118,7 @@ class _Search:
         first = next((i for i, part in enumerate(entry.parts) if has_glob(part)), None)
         if first is not None:
             pattern = entry.parts[first:] + (_EVERYTHING if entry.ends_in_slash else ())
-            self._walk(entry, entry.parts[:first], Glob(pattern))
+            self._walk(entry, entry.parts[:first], _glob(pattern))
 
     def _walk(self, entry: _Entry, base: Parts, glob: Glob) -> None:
         self._names_left = self._max_names

@@ -3,7 +3,6 @@
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -48,21 +47,15 @@ class Tree:
     ) -> None:
         os.close(self._root)
 
-    @contextmanager
-    def place(self, parts: Sequence[str], *, follow: bool, make_parents: bool = False) -> Iterator[Place]:
-        """Open the directory that holds the last of `parts`; the place is valid inside the `with` block.
+    def place(self, parts: Sequence[str], *, follow: bool, make_parents: bool = False) -> "_OpenPlace":
+        """Open the directory that holds the last of `parts`, for a `with` block, in which the place is valid.
 
         With `follow`, a link at the end is followed too, so what is found there is not a link. Raises
         LeavesTreeError, or an OSError for a directory on the way that is missing, no directory or closed to us.
         """
         if len(parts) == 1 and not follow and parts[0] != "..":
-            yield Place(self._root, parts[0])
-            return
-        place = self._locate(parts, follow, make_parents)
-        try:
-            yield place
-        finally:
-            os.close(place.directory)
+            return _OpenPlace(Place(self._root, parts[0]), is_root=True)
+        return _OpenPlace(self._locate(parts, follow, make_parents), is_root=False)
 
     def _locate(self, parts: Sequence[str], follow: bool, make_parents: bool) -> Place:
         pending = list(reversed(parts))
@@ -123,6 +116,23 @@ class Tree:
         yield self._path.resolve().parts
         if self._seen_as is not None:
             yield PurePosixPath(self._seen_as).parts
+
+
+class _OpenPlace:
+    """Closes a place's directory in the end, unless it is the root, which is still needed."""
+
+    __slots__ = ("_is_root", "_place")
+
+    def __init__(self, place: Place, *, is_root: bool) -> None:
+        self._place = place
+        self._is_root = is_root
+
+    def __enter__(self) -> Place:
+        return self._place
+
+    def __exit__(self, *_: object) -> None:
+        if not self._is_root:
+            os.close(self._place.directory)
 
 
 class _Detour(NamedTuple):
