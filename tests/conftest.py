@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,8 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, settings
 
-# Author processes are forks: what they need is imported here once, and not in each of them.
-import slop_code.evaluation.author_side  # noqa: F401
 from slop_code.logging import setup_logging
+from tests.warm.ahead import import_everything, keep_what_is_there
 
 settings.register_profile(
     "normal", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -25,6 +25,8 @@ settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
+# Author processes are forks: what they need is imported here once, and not in each of them.
+import_everything()
 # `capture_logs` counts as an application's own configuration, which ours would then leave alone.
 setup_logging()
 
@@ -47,8 +49,16 @@ MINIMAL: dict[str, Any] = {
 }
 
 
-def pytest_collection_finish() -> None:
-    sys.dont_write_bytecode = _WRITES_NO_BYTECODE
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without looking for garbage in between: almost everything that is made stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        keep_what_is_there()
+        gc.enable()
+        sys.dont_write_bytecode = _WRITES_NO_BYTECODE
 
 
 @pytest.fixture(scope="session")
