@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterator
 
 from pydantic import BaseModel
@@ -45,9 +46,31 @@ def import_everything() -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     deepdiff_verify(1, 2)  # imports DeepDiff, and not the large packages that it would like to have
+    _convert_a_list()
     for model in _models(BaseModel):
         model.model_rebuild()
     keep_what_is_there()
+
+
+def _convert_a_list() -> None:
+    """Have pyarrow convert its first list, for which it imports pandas if it can: the larger part of writing a report.
+
+    Whoever asks it for something of pandas later has it imported then.
+    """
+    sys.meta_path.insert(0, _WithoutPandas)
+    try:
+        importlib.import_module("pyarrow").array([1])
+    finally:
+        sys.meta_path.remove(_WithoutPandas)
+
+
+class _WithoutPandas:
+    """Has nobody import it."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
 
 
 def keep_what_is_there() -> None:
