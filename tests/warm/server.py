@@ -54,7 +54,7 @@ def _run(command: list[str]) -> NoReturn:
             slop_code_command.main()
         else:
             sys.argv = ["-c", *arguments[1:]]
-            exec(compile(arguments[0], "<string>", "exec"), {"__name__": "__main__"})
+            exec(compile(arguments[0], "<string>", "exec", dont_inherit=True), {"__name__": "__main__"})
     except SystemExit as stop:
         code = stop.code
     except BaseException:  # noqa: BLE001  # as an interpreter would
