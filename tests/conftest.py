@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import _pytest.pathlib
 import pytest
 import yaml
 from hypothesis import HealthCheck, settings
@@ -33,6 +34,10 @@ setup_logging()
 # Where Python is told not to write bytecode, each process would rewrite and compile all tests again, which takes seconds.
 _WRITES_NO_BYTECODE = sys.dont_write_bytecode
 sys.dont_write_bytecode = False
+
+# Of the folders of each name, it leaves a link to the newest: thousands that nobody follows, in one folder, each slower to
+# make than the one before.
+_pytest.pathlib._force_symlink = lambda *_: None
 
 # Of what is started in the background, some shells have Ctrl-C ignored; then nobody could interrupt anything.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
