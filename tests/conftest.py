@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import _pytest.pathlib
 import pytest
 import yaml
 from hypothesis import HealthCheck, settings
 
-# Author processes are forks: what they need is imported here once, and not in each of them.
-import slop_code.evaluation.author_side  # noqa: F401
 from slop_code.logging import setup_logging
+from tests.warm.ahead import import_everything, keep_what_is_there
 
 settings.register_profile(
     "normal", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -25,12 +26,18 @@ settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
+# Author processes are forks: what they need is imported here once, and not in each of them.
+import_everything()
 # `capture_logs` counts as an application's own configuration, which ours would then leave alone.
 setup_logging()
 
 # Where Python is told not to write bytecode, each process would rewrite and compile all tests again, which takes seconds.
 _WRITES_NO_BYTECODE = sys.dont_write_bytecode
 sys.dont_write_bytecode = False
+
+# Of the folders of each name, it leaves a link to the newest: thousands that nobody follows, in one folder, each slower to
+# make than the one before.
+_pytest.pathlib._force_symlink = lambda *_: None
 
 # Of what is started in the background, some shells have Ctrl-C ignored; then nobody could interrupt anything.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -47,8 +54,16 @@ MINIMAL: dict[str, Any] = {
 }
 
 
-def pytest_collection_finish() -> None:
-    sys.dont_write_bytecode = _WRITES_NO_BYTECODE
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without looking for garbage in between: almost everything that is made stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        keep_what_is_there()
+        gc.enable()
+        sys.dont_write_bytecode = _WRITES_NO_BYTECODE
 
 
 @pytest.fixture(scope="session")

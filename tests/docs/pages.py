@@ -27,13 +27,14 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+
+from tests import warm
 
 ROOT = Path(__file__).parents[2]
 ONE_FOLDER = "<!-- one folder -->"
@@ -91,7 +92,7 @@ def execute(part: Part, folder: Path, env: Mapping[str, str], *, installs: bool 
 
 def _check_block(language: str, body: str, folder: Path, env: Mapping[str, str]) -> None:
     if language == "python":
-        command = [sys.executable, "-c", body]
+        command = [*warm.python(), body]
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     elif language == "yaml":

@@ -129,11 +129,12 @@ class Attack:
         heard = scene.heard()
         if self.evidence not in heard:
             found.append(f"the report does not say {self.evidence!r}: {heard[-500:]}")
-        found += [
-            f"the attack is broken: {heard[-500:]}"
-            for word in _BROKEN
-            if f"{word}: " in heard and word != self.evidence
-        ]
+        if "Error: " in heard:  # some of them say megabytes, which are looked through once
+            found += [
+                f"the attack is broken: {heard[-500:]}"
+                for word in _BROKEN
+                if f"{word}: " in heard and word != self.evidence
+            ]
         return found
 
 

@@ -158,8 +158,9 @@ class Stage:
             left_alive = alive(marker)
             again = self._put(attack, marker, [*attack.second, *arguments]) if attack.second else None
         finally:
-            for left in Path("/dev/shm").glob(f"{marker}*"):
-                left.unlink()
+            for left in Path("/dev/shm").iterdir():
+                if left.name.startswith(marker):
+                    left.unlink()
         asset = self._assets.folder / "given" / "given.txt"
         image = self._image.folder / "workspace"
         return Scene(host, image, asset, report, again, self._witness(), seconds, left_alive)

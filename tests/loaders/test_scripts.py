@@ -19,6 +19,7 @@ from slop_code.evaluation.author_code import author_code
 from slop_code.evaluation.loaders import LoaderError
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.scripts import script_folder
+from tests import warm
 from tests.conftest import MakeProblem
 
 ONE = {"checkpoints": {"one": {"groups": {"core": {"type": "Core"}}}}}
@@ -271,9 +272,9 @@ for group in checkpoint.groups.values():
 """
 
 
-def run_alone(folder: Path, more: str = "") -> subprocess.CompletedProcess[str]:
-    """The cases on stdout, one a line, by a process in which nothing of the tests' is imported."""
-    command = [sys.executable, "-c", RUN_ALONE + more, str(folder)]
+def run_alone(folder: Path, more: str = "", *, cold: bool = False) -> subprocess.CompletedProcess[str]:
+    """The cases on stdout, one a line, by a process of its own; `cold`, where nothing is to be imported beforehand."""
+    command = [*([sys.executable, "-c"] if cold else warm.python()), RUN_ALONE + more, str(folder)]
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
@@ -282,7 +283,7 @@ ONE_CASE = "yield CLICase(id='a'), CLIResult()"
 
 def test_structlog_is_configured_before_a_script_is_imported(make_problem: MakeProblem) -> None:
     imports = "import structlog\nassert structlog.is_configured()\nstructlog.get_logger().warning('careful', n=1)"
-    done = run_alone(make_problem(ONE, {"loader.py": script(ONE_CASE, imports)}))
+    done = run_alone(make_problem(ONE, {"loader.py": script(ONE_CASE, imports)}), cold=True)
     assert done.stdout == "a\n"
     assert "careful" in done.stderr
 
@@ -294,6 +295,7 @@ def test_a_script_that_configures_structlog_does_so_for_itself_only(make_problem
     done = run_alone(
         make_problem(ONE, {"loader.py": text}),
         "from slop_code.logging import get_logger; get_logger('x').warning('ours')",
+        cold=True,
     )
     assert done.stdout == "a\n"
     assert "ours" in done.stderr

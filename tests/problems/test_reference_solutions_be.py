@@ -43,6 +43,13 @@ CAUGHT_BY = {
 SOLUTIONS = sorted(
     folder.relative_to(PROBLEMS).as_posix() for name in NAMES for folder in (PROBLEMS / name).glob("*/solution*")
 )
+# With those of the checkpoints before them, these are put to all cases of their problems.
+IN_THE_SANDBOX = {
+    "fieldnotes/checkpoint_3/solution",
+    "timesheet/checkpoint_2/solution",
+    "timesheet/checkpoint_2/solution-node",
+    "timesheet/checkpoint_2/solution-sh",
+}
 
 
 def problem_of(solution: str) -> tuple[ProblemConfig, CheckpointConfig]:
@@ -51,15 +58,19 @@ def problem_of(solution: str) -> tuple[ProblemConfig, CheckpointConfig]:
     return problem, problem.load_checkpoint(checkpoint)
 
 
+def driver_for(solution: str) -> str:
+    """Plain processes, but for one solution in each language the sandbox, where it works and sees the language."""
+    node = Path(shutil.which("node") or "/usr/bin/node").resolve().as_posix()
+    hidden = solution.endswith("-node") and not node.startswith(SYSTEM)
+    return "sandbox" if solution in IN_THE_SANDBOX and why_not() is None and not hidden else "local"
+
+
 def environment_of(problem: ProblemConfig, solution: str, driver: str) -> EnvironmentSpec:
     """The environment of the language that the entry file of a solution is in; `plain` is `local` without a setup."""
     (entry,) = (PROBLEMS / solution).glob(f"{problem.entry_file}.*")
     language = LANGUAGES[entry.suffix]
-    node = shutil.which("node")
-    if language == "node" and node is None:
+    if language == "node" and shutil.which("node") is None:
         pytest.skip("there is no node on PATH")
-    if language == "node" and driver == "sandbox" and not Path(str(node)).resolve().as_posix().startswith(SYSTEM):
-        pytest.skip("node is where sandboxes do not see it")
     if language == "py":
         return plain_python() if driver == "plain" else EnvironmentSpec.from_yaml(f"{driver}-py")
     return EnvironmentSpec.from_yaml(
@@ -115,26 +126,10 @@ def test_one_problem_has_solutions_in_three_languages(checkpoint: str) -> None:
 @pytest.mark.parametrize("solution", SOLUTIONS)
 def test_a_reference_solution_passes_every_case(solution: str) -> None:
     _, checkpoint = problem_of(solution)
-    results = run(solution, "local", regressions=True)
+    results = run(solution, driver_for(solution), regressions=True)
     assert not_passed(results) == {}
     assert set(results.group_outcomes) == set(checkpoint.groups)
     assert all(outcome.results for outcome in results.group_outcomes.values())
-    assert results.score == 1.0
-
-
-@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
-@pytest.mark.parametrize(
-    "solution",
-    [
-        "fieldnotes/checkpoint_3/solution",
-        "timesheet/checkpoint_2/solution",
-        "timesheet/checkpoint_2/solution-node",
-        "timesheet/checkpoint_2/solution-sh",
-    ],
-)
-def test_a_reference_solution_passes_in_the_sandbox(solution: str) -> None:
-    results = run(solution, "sandbox", regressions=False)
-    assert not_passed(results) == {}
     assert results.score == 1.0
 
 

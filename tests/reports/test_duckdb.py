@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from tests.reports.make import line, report, results
 
 
 def answer(query: str) -> list[Any]:
+    import duckdb
+
     with duckdb.connect() as connection:
         return connection.execute(query).fetchall()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from slop_code.evaluation import CorrectnessResults
 from slop_code.evaluation.listening import RunOptions
 from slop_code.evaluation.verifiers import VerifierError, calling
+from tests import warm
 from tests.conftest import MakeProblem
 from tests.running.conftest import Run
 
@@ -348,8 +348,7 @@ def test_a_killed_evaluator_leaves_no_assets_behind(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "tmp").mkdir()
-    command = [sys.executable, "-c", "from slop_code.cli import main; main()"]
-    command += ["tools", "run-case", "-s", "s", "-p", "p", "-c", "1", "-e", "sh.yaml"]
+    command = [*warm.slop_code(), "tools", "run-case", "-s", "s", "-p", "p", "-c", "1", "-e", "sh.yaml"]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, **quiet) as evaluator:  # type: ignore[call-overload]
@@ -408,8 +407,6 @@ def test_a_bench_that_was_begun_ahead_is_for_just_what_it_was_asked_for(
         {**CASES, "verifier.py": source},
     )
     script = AHEAD.format(first=first)
-    done = subprocess.run(
-        [sys.executable, "-c", script, folder], capture_output=True, text=True, check=False, timeout=60
-    )
+    done = subprocess.run([*warm.python(), script, folder], capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.returncode) == (printed, 0), done.stderr
     assert len(made.read_text().splitlines()) == benches

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,6 +158,8 @@ def test_the_files_and_the_journal_lose_nothing(tmp_path: Path, ends: bool) -> N
 
 
 def rows_of(query: str) -> list[Any]:
+    import duckdb
+
     relation = duckdb.sql(query)
     assert relation is not None
     return relation.fetchall()

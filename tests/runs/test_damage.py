@@ -44,7 +44,7 @@ def _stopped(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> World
     world.snapshot("run", "greet", "first", PROGRAM)
     shutil.copytree(world.root / "run", world.root / "stopped")
     small = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    with_little_room = world.command("eval", "stopped", "-e", "sh.yaml", "-j", "1")
+    with_little_room = world.command("eval", "stopped", "-e", "sh.yaml", "-j", "1", cold=True)
     stopped = subprocess.run(
         with_little_room,
         cwd=world.root,

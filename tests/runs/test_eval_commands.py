@@ -295,7 +295,7 @@ def test_too_wide_a_matrix_becomes_a_list(world: World, monkeypatch: pytest.Monk
 
 
 def test_marks_are_words_where_they_cannot_be_written(done: World) -> None:
-    ended = done.slop_code("eval", "run", env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C"})
+    ended = done.slop_code("eval", "run", env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, cold=True)
     assert "greet    2/2 ok  2/2 ok" in ended.stderr
 
 

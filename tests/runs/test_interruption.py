@@ -80,7 +80,7 @@ def test_a_killed_reevaluation_loses_nothing_that_was_finished_and_does_not_leav
     (stuck.root / "go").unlink()
     (stuck.root / "mark").unlink()
     stuck.write(f"{SECOND}/snapshot/new", "")
-    with stuck.started("eval", "run", "-j", "2") as process:
+    with stuck.started("eval", "run", "-j", "2", cold=True) as process:
         in_the_middle(stuck, process)
         assert [line["checkpoint"] for line in stuck.lines()] == ["first"]
         process.kill()
@@ -122,7 +122,7 @@ def test_a_loader_that_is_busy_does_not_keep_ctrl_c_from_ending_the_run(world: W
     world.write("problems/greet/loader.py", BUSY.format(mark=str(mark)))
     arguments = ("eval-snapshot", "run/greet/first/snapshot", "-p", "greet", "-c", "1")
     # The terminal tells every process of ours, not the evaluator alone.
-    with world.started(*arguments, process_group=0) as process:
+    with world.started(*arguments, process_group=0, cold=True) as process:
         wait_until(mark.exists, "the loader's start")
         os.killpg(process.pid, signal.SIGINT)
         _, stderr = process.communicate(timeout=30)

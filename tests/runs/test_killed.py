@@ -59,7 +59,7 @@ def killed_and_resumed(world: World, count: int, hangs: str, hanging: set[int]) 
     folder, other = (world.root / name / "many" / "first" for name in ("killed", "undisturbed"))
     journal = folder / JOURNAL
     ended = {f"case-{number}" for number in range(count) if number not in hanging}
-    with world.started("eval", "killed", "-j", "2") as process:
+    with world.started("eval", "killed", "-j", "2", cold=True) as process:
         wait_until(lambda: observed(journal) >= ended, "all but those that hang")
         process.kill()
         process.communicate(timeout=60)

@@ -19,7 +19,7 @@ def test_the_second_waits_for_the_first_and_takes_its_results(world: World) -> N
         "second",
         f'echo "$1" >> {world.root}/log\nwhile ! test -e {world.root}/go; do sleep 0.02; done\necho hello $1\n',
     )
-    with world.started("eval", "run", "-j", "2") as first:
+    with world.started("eval", "run", "-j", "2", cold=True) as first:
         wait_until((world.root / "log").exists, "the first evaluator's cases")
         with world.started("eval", "run", "-j", "2") as second:
             assert second.stderr is not None

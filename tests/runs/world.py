@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +23,8 @@ from slop_code.execution import EnvironmentSpec
 from slop_code.runs.discovery import snapshots_of_run
 from slop_code.runs.evaluate import Asked, Evaluation, Outcome
 from slop_code.runs.targets import problem_finder, resolve
+from tests import warm
+from tests.cli.terminal import SLOP_CODE
 
 GOOD = "echo hello $1\n"
 BAD = "echo goodbye $1\n"
@@ -109,8 +110,9 @@ class World:
         reasons = {target.name: reason for target, reason in evaluation.look()}
         return {**{outcome.target.name: outcome.status for outcome in evaluation.settled}, **reasons}
 
-    def command(self, *arguments: str | Path) -> list[str]:
-        return [sys.executable, "-c", "from slop_code.cli import main; main()", *map(str, arguments)]
+    def command(self, *arguments: str | Path, cold: bool = False) -> list[str]:
+        """The command line, to be run in `root`; `cold`, where it matters what the process is that a test has started."""
+        return [*(SLOP_CODE if cold else warm.slop_code()), *map(str, arguments)]
 
     def invoke(self, *arguments: str | Path) -> Done:
         """Run a command in this process, which is quicker, as `main` does; the current folder is the world's.
@@ -132,11 +134,11 @@ class World:
         return Done(done.exit_code, done.stdout, done.stderr)
 
     def slop_code(
-        self, *arguments: str | Path, env: Mapping[str, str] | None = None
+        self, *arguments: str | Path, env: Mapping[str, str] | None = None, cold: bool = False
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as a user does, in the world's folder."""
         return subprocess.run(
-            self.command(*arguments, "-e", "sh.yaml"),
+            self.command(*arguments, "-e", "sh.yaml", cold=cold),
             capture_output=True,
             text=True,
             check=False,
@@ -146,9 +148,11 @@ class World:
         )
 
     @contextmanager
-    def started(self, *arguments: str | Path, process_group: int | None = None) -> Iterator[subprocess.Popen[str]]:
+    def started(
+        self, *arguments: str | Path, process_group: int | None = None, cold: bool = False
+    ) -> Iterator[subprocess.Popen[str]]:
         """A command that goes on; whatever the test does, it is over at the end of the block."""
-        command = self.command(*arguments, "-e", "sh.yaml")
+        command = self.command(*arguments, "-e", "sh.yaml", cold=cold)
         with subprocess.Popen(
             command,
             stdout=subprocess.PIPE,

@@ -17,6 +17,7 @@ import yaml
 
 from slop_code.evaluation import ProblemConfig, initialize_loader
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
+from tests import warm
 from tests.conftest import MINIMAL, MakeProblem
 from tests.markdown import Block, blocks
 
@@ -154,8 +155,7 @@ def test_every_other_python_block_runs(block: Block, make_problem: MakeProblem) 
         (folder / "test_loader.py").write_text(block.text)
         command = [sys.executable, str(folder / "test_loader.py")]
     else:
-        (root / "block.py").write_text(PRELUDE + before + block.text)
-        command = [sys.executable, "block.py"]
+        command = [*warm.python(), PRELUDE + before + block.text]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=os.environ)
     assert done.returncode == 0, done.stderr
 

@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -130,25 +131,27 @@ assert "deepdiff" not in sys.modules
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-ROWS = [{"id": n, "name": f"name {n}", "value": n / 7} for n in range(20_000)]
-LARGE: list[tuple[str, Any, Any, dict[str, Any], bool]] = [
-    ("all items differ", list(range(100_000)), list(range(1, 100_001)), {}, False),
-    ("integers for floats", list(range(100_000)), [float(n) for n in range(100_000)], {}, True),
-    ("the last of many rows", ROWS, [*ROWS[:-1], {**ROWS[-1], "value": 0}], {}, False),
-    ("within epsilon", [row["value"] for row in ROWS], [float(str(row["value"])) + 1e-7 for row in ROWS], {}, True),
-    ("long text", "some line\n" * 500_000 + "x", "some line\n" * 500_000 + "y", {}, False),
-    ("rows in another order", random.Random(1).sample(ROWS, len(ROWS)), ROWS, {"ignore_order": True}, True),
-    ("half of the items", list(range(20_000)), list(range(10_000, 30_000)), {"ignore_order": True}, False),
-    ("an item too many", list(range(20_000)), list(range(19_999)), {"ignore_order": True}, False),
-]
+def rows() -> list[dict[str, Any]]:
+    return [{"id": n, "name": f"name {n}", "value": n / 7} for n in range(20_000)]
 
 
-@pytest.mark.parametrize(
-    ("actual", "expected", "options", "verdict"), [case[1:] for case in LARGE], ids=[c[0] for c in LARGE]
-)
-def test_large_values_are_judged_exactly_in_bounded_time_and_size(
-    actual: Any, expected: Any, options: dict[str, Any], verdict: bool
-) -> None:
+# Made when they are needed: each process of the tests, and each fork of it, would hold them all.
+LARGE: dict[str, tuple[Callable[[], tuple[Any, Any]], dict[str, Any], bool]] = {
+    "all items differ": (lambda: (list(range(100_000)), list(range(1, 100_001))), {}, False),
+    "integers for floats": (lambda: (list(range(100_000)), [float(n) for n in range(100_000)]), {}, True),
+    "the last of many rows": (lambda: (rows(), [*rows()[:-1], {**rows()[-1], "value": 0}]), {}, False),
+    "within epsilon": (lambda: ([n / 7 for n in range(20_000)], [n / 7 + 1e-7 for n in range(20_000)]), {}, True),
+    "long text": (lambda: ("some line\n" * 500_000 + "x", "some line\n" * 500_000 + "y"), {}, False),
+    "rows in another order": (lambda: (random.Random(1).sample(rows(), 20_000), rows()), {"ignore_order": True}, True),
+    "half of the items": (lambda: (list(range(20_000)), list(range(10_000, 30_000))), {"ignore_order": True}, False),
+    "an item too many": (lambda: (list(range(20_000)), list(range(19_999))), {"ignore_order": True}, False),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_values_are_judged_exactly_in_bounded_time_and_size(name: str) -> None:
+    make, options, verdict = LARGE[name]
+    actual, expected = make()
     start = time.process_time()
     result = deepdiff_verify(actual, expected, **options)
     assert time.process_time() - start < 15  # seconds of a slow machine, where DeepDiff takes minutes

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
-import importlib
 import os
-import pkgutil
 import selectors
 import shutil
 import signal
@@ -21,11 +18,8 @@ import traceback
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-import slop_code
 from slop_code import command as slop_code_command
-
-# What commands import when they need it, and most tests' commands do.
-_OTHERS = ("pyarrow.parquet", "rich.console", "xml.etree.ElementTree", "http.client", "difflib", "unittest.mock")
+from tests.warm.ahead import import_everything
 
 
 class _Request(NamedTuple):
@@ -41,7 +35,7 @@ def main() -> None:
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listening.bind(str(place))
         listening.listen(64)
-        _import_everything()
+        import_everything()
         command = _serve(listening, life)
     finally:
         if os.getpid() == own:
@@ -60,7 +54,7 @@ def _run(command: list[str]) -> NoReturn:
             slop_code_command.main()
         else:
             sys.argv = ["-c", *arguments[1:]]
-            exec(compile(arguments[0], "<string>", "exec"), {"__name__": "__main__"})
+            exec(compile(arguments[0], "<string>", "exec", dont_inherit=True), {"__name__": "__main__"})
     except SystemExit as stop:
         code = stop.code
     except BaseException:  # noqa: BLE001  # as an interpreter would
@@ -75,17 +69,6 @@ def _run(command: list[str]) -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(code or 0)
-
-
-def _import_everything() -> None:
-    for module in pkgutil.walk_packages(slop_code.__path__, "slop_code."):
-        if not module.name.endswith(("warden", "__main__")):
-            importlib.import_module(module.name)
-    for name in _OTHERS:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    gc.collect()
-    gc.freeze()
 
 
 def _serve(listening: socket.socket, life: int) -> list[str] | None:
