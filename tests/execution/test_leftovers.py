@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from slop_code.execution import ExecutionError
 from tests import warm
 from tests.execution.drivers import DRIVERS, make_spec, opened
 from tests.execution.test_driver_contract import OWN, alive
@@ -71,6 +72,22 @@ def test_many_cases_in_a_row_leave_nothing_behind(
     assert alive(f"71.{OWN}") == []
     assert own_containers(kind) <= containers
     Path(private).rmdir()
+
+
+@pytest.mark.parametrize("kind", DRIVERS)
+def test_whoever_goes_on_with_a_session_that_another_thread_has_closed_leaves_nothing_behind(
+    kind: str, submission: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with opened(kind, submission) as session:
+        session.close()
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        before = belongings()
+        for _ in range(2):  # the first one finds its helper gone, and the second one would get another
+            for attempt in (lambda: session.run("true"), lambda: session.start("sleep 60"), session.restore):
+                with pytest.raises(ExecutionError):
+                    attempt()
+        assert not session.folder.exists()
+        assert belongings() == before
 
 
 KILLED = """

@@ -158,6 +158,7 @@ class DockerSession(Session):
         return 8000
 
     def close(self) -> None:
+        self.forbid_launching()
         self._container.close()
         self._janitor.close()
         super().close()

@@ -61,6 +61,7 @@ class LocalSession(Session):
         return free_local_port()
 
     def close(self) -> None:
+        self.forbid_launching()
         self._warden.close()
         super().close()
 
@@ -83,8 +84,9 @@ class LocalSession(Session):
     def _sound_warden(self) -> ReachableWarden:
         """The warden, or a new one if a program has killed or hindered it."""
         if self._warden.is_spoiled:
-            self._warden.close(keep_folders=True)
-            self._warden = self._launch()
+            with self.launching():
+                self._warden.close(keep_folders=True)
+                self._warden = self._launch()
             if not self.folder.exists():
                 self.restore()
         return self._warden

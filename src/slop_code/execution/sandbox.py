@@ -120,7 +120,7 @@ class SandboxSession(Session):
         wrapper = [*(self._group.entering() if self._group is not None else ()), self._bwrap, *self._arguments]
         wrapper += [*read_only([own.prefix, own.path.parent, WARDEN_SCRIPT]), *_read_only_root(), "--as-pid-1"]
         wrapper += kept_capabilities("CAP_KILL", "CAP_DAC_READ_SEARCH") if self.owner is not None else []
-        with ExitStack() as stack:
+        with self.launching(), ExitStack() as stack:
             handles = []
             if FILTER_FD in self._files:
                 handles.append(stack.enter_context(open(self._files[FILTER_FD], "rb")).fileno())  # noqa: PTH123
@@ -128,8 +128,8 @@ class SandboxSession(Session):
             launched = Warden.launch(
                 rlimits=self._rlimits, prefix=[*wrapper, "--"], python=str(own.path), pass_fds=handles
             )
-        self._server = ReachableWarden(launched)
-        self._server.start(self.command(line, env))
+            server = self._server = ReachableWarden(launched)
+        server.start(self.command(line, env))
 
     def ended(self) -> Outcome | None:
         return self._running().state()
@@ -155,6 +155,7 @@ class SandboxSession(Session):
         return 8000
 
     def close(self) -> None:
+        self.forbid_launching()
         if self._server is not None:
             self._server.close()
         self._warden.close()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -63,6 +64,8 @@ class Session(ABC):
         self.tools = tools
         self.owner = owner
         self.folder = scratch_name()
+        self._changing = threading.Lock()
+        self._is_closed = False
         self._private_folders = (str(self.folder / "home"), str(self.folder / "tmp"))
 
     def make_folders(self, *, link_shared: bool = False) -> None:
@@ -89,8 +92,10 @@ class Session(ABC):
         """Make workspace, HOME and TMPDIR fresh.
 
         Raises:
-            ExecutionError: they cannot be, whatever a program did to them.
+            ExecutionError: they cannot be, whatever a program did to them; or the session is closed.
         """
+        if self._is_closed:
+            raise ExecutionError(_CLOSED)
         try:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(self.folder, 0o700)  # noqa: PTH102
@@ -149,8 +154,25 @@ class Session(ABC):
         """A port that the server can listen on."""
 
     def close(self) -> None:
-        """End everything and remove the session's folder. May be called twice."""
+        """End everything and remove the session's folder; nothing can be started any more. May be called twice."""
         remove(self.folder)
+
+    @contextlib.contextmanager
+    def launching(self) -> Iterator[None]:
+        """For a `with` block in which a helper process is launched: `close` then sees it.
+
+        Raises:
+            ExecutionError: the session is closed, perhaps by another thread.
+        """
+        with self._changing:
+            if self._is_closed:
+                raise ExecutionError(_CLOSED)
+            yield
+
+    def forbid_launching(self) -> None:
+        """From now on, nothing can be launched; what is being launched by another thread is there."""
+        with self._changing:
+            self._is_closed = True
 
     def command(
         self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
@@ -205,6 +227,7 @@ class Session(ABC):
         return HOST_PATH
 
 
+_CLOSED = "the session has been closed"
 HOST_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
