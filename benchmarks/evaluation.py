@@ -26,9 +26,11 @@ from tests.execution.drivers import make_spec
 from benchmarks import naive
 from benchmarks.measure import table
 from slop_code.evaluation import ProblemConfig, run_checkpoint
+from slop_code.evaluation.adapters import CLIResult
 from slop_code.evaluation.listening import RunOptions
 from slop_code.evaluation.loaders.enumeration import iterate_cases, make_store
 from slop_code.evaluation.loaders.initialization import initialize_loader
+from slop_code.evaluation.verifiers.initialization import initialize_verifier
 from slop_code.execution.cores import available_cores
 from slop_code.execution.file_ops import write_input_files
 from slop_code.execution.interpreter import choose_interpreter
@@ -145,9 +147,11 @@ def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_nai
     if with_naive:
         rows.append(_naive_row(subject, cases, statistics.median(times["bare processes (floor)", 1])))
     table(rows)
-    note = f"own CPU at most {OWN_CPU_MS:g} ms a case; " if targets else ""
+    authors = f"{_authors_cpu(subject):.2f}"
+    note = f"own CPU at most {OWN_CPU_MS:g} ms a case, and the example's own loader and verifier beside that; "
     print(
-        f"{len(cases):,} cases; {note}medians of {ROUNDS} interleaved rounds, one round where one runs after another.\n"
+        f"{len(cases):,} cases; medians of {ROUNDS} interleaved rounds, one round where one runs after another.\n"
+        f"{note if targets else ''}those two, called in a loop: {authors} ms a case.\n"
     )
 
 
@@ -188,6 +192,29 @@ def _evaluate(subject: Subject, kind: str, jobs: int, expected: int) -> float | 
         return None
     programs = sum(report.cpu_s or 0.0 for report in results.reports)
     return (_cpu() - before - programs) / expected * 1000
+
+
+def _authors_cpu(subject: Subject) -> float:
+    """What the problem's own loader and verifier take, called in a loop and by nobody else, in ms a case."""
+    checkpoint = list(subject.problem.iterate_checkpoints())[-1]
+    loader: Any = initialize_loader(subject.problem, checkpoint)
+    verifier: Any = initialize_verifier(subject.problem, checkpoint)
+    seconds, count = 0.0, 0
+    for group in checkpoint.groups.values():
+        store = make_store(loader, subject.problem, checkpoint)
+        started = time.process_time()
+        cases = list(loader(group, store))
+        seconds += time.process_time() - started
+        actual = [
+            CLIResult(id=case.id, status_code=expected.status_code, output=expected.output or "", files=expected.files)
+            for case, expected in cases
+        ]
+        started = time.process_time()
+        for (case, expected), result in zip(cases, actual, strict=True):
+            verifier(group_name=group.name, case_name=case.id, actual=result, expected=expected)
+        seconds += time.process_time() - started
+        count += len(cases)
+    return seconds / count * 1000
 
 
 def _cpu() -> float:

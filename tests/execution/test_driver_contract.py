@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.session import Session
+from slop_code.execution.shell import shell_argv
 from tests.execution.drivers import DRIVERS, opened
 
 # Seconds to sleep that no other test process uses, so that what is alive can be told apart.
@@ -62,6 +64,35 @@ def test_a_command_that_is_not_there_is_the_shells_own_answer(session: Session) 
     outcome = session.run("no-such-command")
     assert outcome.status == 127
     assert b"not found" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nosuch a",
+        "./nosuch",
+        "nosuch && true",
+        "nosuch 'a b' | cat",
+        "printf '%s|' a 'b c' \"d\" *.py",
+        'printf "%s|" "$0" $# "$*"',
+        "echo `nosuch`",
+        "echo ${",
+        "ls /proc/self/fd",
+        'sh -c "exit 3"; echo $?',
+    ],
+)
+def test_a_line_is_what_a_shell_of_its_own_makes_of_it(session: Session, line: str) -> None:
+    # The image of the tests has the same shell as this machine.
+    alone = subprocess.run(
+        shell_argv(line),
+        cwd=session.workspace,
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={"PATH": "/usr/bin:/bin"},
+    )
+    done = session.run(line, timeout=20)
+    assert (done.status, done.stdout, done.stderr) == (alone.returncode, alone.stdout, alone.stderr)
 
 
 def test_arguments_are_shell_fragments(session: Session) -> None:

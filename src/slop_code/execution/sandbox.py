@@ -38,7 +38,7 @@ from slop_code.execution.process import ARGUMENTS_FD, FILTER_FD, WARDEN_SCRIPT, 
 from slop_code.execution.reachable import ReachableWarden
 from slop_code.execution.seccomp import system_call_filter
 from slop_code.execution.session import Layout, PreparedTools, Session
-from slop_code.execution.shell import SHELL
+from slop_code.execution.shell import SHELL, is_one_command
 from slop_code.execution.system_etc import system_etc
 from slop_code.execution.workspace import Template
 
@@ -46,8 +46,12 @@ LAYOUT = Layout(workspace="/workspace", home="/home/submission", tmp="/tmp", too
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt")
 _GIVEN = (Path("/"), Path("/etc"), Path("/home"))
 # bubblewrap gives 128+n for a program that signal n killed, which is also what a program may exit with. A shell in
-# between says on descriptor 9, in words and before the number, if it was a signal.
-_TELLING_SHELL = 'exec 8>&2 2>&9 9>&-; (exec "$0" "$@" 2>&8 8>&-); s=$?; echo $s >&2; exit $s'
+# between says on descriptor 9, in words and before the number, if it was a signal. A line of one command it can start
+# itself; with others, what a shell says of mistakes in them would tell that it was not their own.
+_TELLING_SHELL = "exec 8>&2 2>&9 9>&-; ({start} 2>&8 8>&-); s=$?; echo $s >&2; exit $s"
+_STARTING_A_SHELL = _TELLING_SHELL.format(start='exec "$0" -c "$1"')
+_EXPANDED = frozenset("$`")
+_STARTING_IT_ITSELF = "l=$1; shift; " + _TELLING_SHELL.format(start='eval "$l"')
 # Unused ids far above any real account; each session has one of its own, so that sessions cannot touch each other.
 _FIRST_USER = 0x70000000
 _numbers = count()
@@ -100,9 +104,10 @@ class SandboxSession(Session):
         inside = self.command(line, env, stdin=stdin, timeout=timeout)
         options = {ARGUMENTS_FD: "--args", FILTER_FD: "--seccomp"}
         wrapper = [self._bwrap, *(part for number in self._files for part in (options[number], str(number)))]
+        telling = _STARTING_IT_ITSELF if is_one_command(line) and not set(line) & _EXPANDED else _STARTING_A_SHELL
         return self._warden.run(
             inside._replace(
-                argv=[*wrapper, "--", *enter(self.owner), SHELL, "-c", _TELLING_SHELL, *inside.argv],
+                argv=[*wrapper, "--", *enter(self.owner), SHELL, "-c", telling, SHELL, inside.argv[-1]],
                 cwd="/",
                 user=None,
                 tells_status=True,

@@ -24,10 +24,11 @@ def shell_argv(line: str) -> list[str]:
     A line of one simple command replaces the shell, so that a program killed by a signal is seen as killed by it. With
     `&&`, `|`, `;` and the like the shell stays, and what it makes of a signal (128+n) is its answer.
     """
-    return [SHELL, "-c", f"exec {line}" if _is_simple(line) else line]
+    return [SHELL, "-c", f"exec {line}" if is_one_command(line) else line]
 
 
-def _is_simple(line: str) -> bool:
+def is_one_command(line: str) -> bool:
+    """Whether the line is a simple command that is a program's, in the words of the shell's grammar."""
     if "\n" in line:
         return False
     if _NOT_PLAIN.isdisjoint(line):
