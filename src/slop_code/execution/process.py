@@ -1,7 +1,7 @@
 """Running commands through a warden: the evaluator's side.
 
 A `Warden` is a helper process (see `warden.py`) that starts one command at a time and ends all that it started.
-Starting a warden costs some 40 ms, once per worker; a command through it costs little more than the bare process.
+Starting a warden costs some 30 ms, once per worker; a command through it costs little more than the bare process.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ _GIVEN = (Path("/"), Path("/etc"), Path("/home"))
 _TELLING_SHELL = "exec 8>&2 2>&9 9>&-; ({start} 2>&8 8>&-); s=$?; echo $s >&2; exit $s"
 _STARTING_A_SHELL = _TELLING_SHELL.format(start='exec "$0" -c "$1"')
 _EXPANDED = frozenset("$`")
-_STARTING_IT_ITSELF = "l=$1; shift; " + _TELLING_SHELL.format(start='eval "$l"')
+_STARTING_IT_ITSELF = _TELLING_SHELL.format(start='eval "$1"')
 # Unused ids far above any real account; each session has one of its own, so that sessions cannot touch each other.
 _FIRST_USER = 0x70000000
 _numbers = count()

@@ -14,7 +14,7 @@ warden cannot; and where the kernel can tell (Landlock, Linux 6.12), programs ca
 
 Messages both ways are framed: 4 bytes of length, a JSON header, then as many bytes as the header's "payload" says.
 The first one has the settings, see `main`. One job at a time: `run` waits for it to end, `start` leaves it running
-(a server) until `stop`.
+(a server) until `stop`. Of a job, only what is not as it was for the one before is said.
 """
 
 from __future__ import annotations
