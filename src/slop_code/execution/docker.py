@@ -157,11 +157,9 @@ class DockerSession(Session):
         # The loopback is the container's own, and its servers run one after another.
         return 8000
 
-    def close(self) -> None:
-        self.forbid_launching()
+    def end(self) -> None:
         self._container.close()
         self._janitor.close()
-        super().close()
 
 
 def _layout(spec: DockerEnvironmentSpec) -> Layout:

@@ -60,10 +60,8 @@ class LocalSession(Session):
     def free_port(self) -> int:
         return free_local_port()
 
-    def close(self) -> None:
-        self.forbid_launching()
+    def end(self) -> None:
         self._warden.close()
-        super().close()
 
     def host_path(self) -> Sequence[str]:
         return host_path()

@@ -159,12 +159,10 @@ class SandboxSession(Session):
         # The loopback is the sandbox's own, so every port is free.
         return 8000
 
-    def close(self) -> None:
-        self.forbid_launching()
+    def end(self) -> None:
         if self._server is not None:
             self._server.close()
         self._warden.close()
-        super().close()
 
     def _running(self) -> ReachableWarden:
         if self._server is None:

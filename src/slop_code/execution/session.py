@@ -155,7 +155,14 @@ class Session(ABC):
 
     def close(self) -> None:
         """End everything and remove the session's folder; nothing can be started any more. May be called twice."""
+        with self._changing:
+            self._is_closed = True
+        self.end()
         remove(self.folder)
+
+    @abstractmethod
+    def end(self) -> None:
+        """End the driver's own helpers, with all that they run. For `close`; may be called twice."""
 
     @contextlib.contextmanager
     def launching(self) -> Iterator[None]:
@@ -168,11 +175,6 @@ class Session(ABC):
             if self._is_closed:
                 raise ExecutionError(_CLOSED)
             yield
-
-    def forbid_launching(self) -> None:
-        """From now on, nothing can be launched; what is being launched by another thread is there."""
-        with self._changing:
-            self._is_closed = True
 
     def command(
         self, line: str, env: Mapping[str, str] | None, *, stdin: bytes = b"", timeout: float | None = None
