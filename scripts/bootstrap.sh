@@ -8,7 +8,7 @@ say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 
 find_python() {
   local candidate
-  # The system's own before what a version manager has put on PATH: distributions build theirs to be a fifth quicker.
+  # The system's own before what a version manager has put on PATH: distributions build theirs with optimizations.
   for candidate in "${PYTHON:-}" /usr/bin/python3 python3 python3.13 python3.12 python3.11 python; do
     [ -n "$candidate" ] && command -v "$candidate" >/dev/null || continue
     "$candidate" -c '
