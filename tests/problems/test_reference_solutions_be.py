@@ -131,6 +131,8 @@ def test_a_reference_solution_passes_every_case(solution: str) -> None:
     assert set(results.group_outcomes) == set(checkpoint.groups)
     assert all(outcome.results for outcome in results.group_outcomes.values())
     assert results.score == 1.0
+    if solution in IN_THE_SANDBOX and driver_for(solution) != "sandbox":
+        pytest.skip(f"passed, but for the sandbox: {why_not() or 'it does not see the language'}")
 
 
 @pytest.mark.parametrize("solution", CAUGHT_BY)
