@@ -14,7 +14,7 @@ from slop_code.evaluation.adapters import CLIResult
 from slop_code.evaluation.report import CorrectnessResults
 from slop_code.execution import EnvironmentSpec
 from slop_code.execution.bubblewrap import why_not
-from slop_code.execution.sandbox import SYSTEM
+from slop_code.execution.mounts import SYSTEM
 from tests import warm
 from tests.problems.plain import plain_python
 

@@ -23,8 +23,9 @@ from slop_code.execution.driver import Driver, run_setup
 from slop_code.execution.environment import DockerEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.image import Image, Preparation, prepare_image
+from slop_code.execution.mounts import LAYOUT
 from slop_code.execution.process import Warden
-from slop_code.execution.sandbox import LAYOUT, sandbox_user
+from slop_code.execution.sandbox import sandbox_user
 from slop_code.execution.scratch import make_scratch
 from slop_code.execution.session import HOST_PATH, Layout, PreparedTools, Session, SetupStep
 from slop_code.execution.shell import SHELL

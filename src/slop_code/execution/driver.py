@@ -21,17 +21,10 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.image import Image, Preparation, prepare_image
 from slop_code.execution.interpreter import Interpreter, choose_interpreter
 from slop_code.execution.local import LocalSession, host_path
+from slop_code.execution.mounts import LAYOUT, arguments, read_only, system_mounts, uv_mount
 from slop_code.execution.process import Warden
 from slop_code.execution.python_setup import find_uv, virtualenv_commands
-from slop_code.execution.sandbox import (
-    LAYOUT,
-    SandboxSession,
-    enter,
-    read_only,
-    sandbox_arguments,
-    sandbox_user,
-    uv_mount,
-)
+from slop_code.execution.sandbox import SandboxSession, enter, isolation, sandbox_user
 from slop_code.execution.scratch import make_scratch
 from slop_code.execution.session import HOST_PATH, PreparedTools, Session, SetupStep
 from slop_code.execution.workspace import give, remove
@@ -143,8 +136,9 @@ class SandboxDriver(Driver):
         env = _setup_environment(self.spec, prepared, LAYOUT.home, LAYOUT.tmp, HOST_PATH)
         visible = [interpreter.prefix, *map(Path, self.spec.sandbox.read_only_paths)]
         visible += [Path.home() / ".config" / "pip", Path.home() / ".config" / "uv"]
-        wrapper = [bwrap(), *sandbox_arguments(folder, folder / "tools", None, network=self.spec.setup.network)]
-        wrapper += [*read_only(visible), *uv_mount(uv), "--", *enter(owner), "/bin/sh", "-c"]
+        network = self.spec.setup.network
+        mounts = [*system_mounts(folder, folder / "tools", None, network=network), *read_only(visible), *uv_mount(uv)]
+        wrapper = [bwrap(), *isolation(network=network), *arguments(mounts), "--", *enter(owner), "/bin/sh", "-c"]
         warden = Warden.launch()
         try:
             return run_setup(lines, warden, Command(wrapper, "/", env))

@@ -113,6 +113,14 @@ class Warden:
         channel, process = ready or _launch(prefix, python, pass_fds)
         return cls(channel, settings, process, group)
 
+    def enter(self, mounting: Sequence[str]) -> None:
+        """Have it go where `mounting`, a command that runs another one among mounts of its own, has mounted things.
+
+        If it cannot, whoever has it run a command is told so.
+        """
+        with contextlib.suppress(WardenLostError):
+            self._send({"op": "enter", "mounting": list(mounting)})
+
     def run(self, command: Command) -> Outcome:
         """Run a command to its end.
 

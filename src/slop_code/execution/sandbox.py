@@ -1,19 +1,13 @@
 """The `sandbox` driver: every command in namespaces of its own, made by bubblewrap.
 
-What a program sees:
-
-    /workspace                  its files, writable
-    /home/submission, /tmp      private and writable
-    /tools, /assets             prepared tools and the problem's assets, read-only
-    /usr, /bin, /lib*, /opt     this machine's system, read-only; of /etc only what programs need
-    /proc, /dev                 its own; /dev/shm in memory, no larger than its memory may be
-
-No network but a private loopback, no other processes, no privileges, no keyrings. When we are root, the program is an
-unprivileged user that exists nowhere else; otherwise it is this user in a user namespace, without any capability.
-A session's folder also holds, out of the program's sight:
+What a program sees is in `mounts`. No network but a private loopback, no other processes, no privileges, no keyrings.
+When we are root, the program is an unprivileged user that exists nowhere else; otherwise it is this user in a user
+namespace, without any capability. A session's folder also holds, out of the program's sight:
 
     arguments                   of bubblewrap, which a program could otherwise read as those of its first process
     filter                      for system calls, see `seccomp`
+    root                        if we are root: where the warden has mounted, for itself alone, what is the same for
+                                all commands
 """
 
 from __future__ import annotations
@@ -28,23 +22,29 @@ from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
-from slop_code.execution.bubblewrap import bwrap, kept_capabilities, namespaces, takes_size, why_not
+from slop_code.execution.bubblewrap import bwrap, kept_capabilities, namespaces, why_not
 from slop_code.execution.cgroup import ControlGroup
 from slop_code.execution.commands import Outcome, Writable
 from slop_code.execution.environment import SandboxEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.interpreter import own_interpreter
+from slop_code.execution.mounts import (
+    LAYOUT,
+    prepared_once,
+    read_only,
+    shared_folders,
+    shared_memory,
+    system_mounts,
+    uv_mount,
+    whole,
+)
 from slop_code.execution.process import ARGUMENTS_FD, FILTER_FD, WARDEN_SCRIPT, Warden
 from slop_code.execution.reachable import ReachableWarden
 from slop_code.execution.seccomp import system_call_filter
-from slop_code.execution.session import Layout, PreparedTools, Session
+from slop_code.execution.session import PreparedTools, Session
 from slop_code.execution.shell import SHELL, is_one_command
-from slop_code.execution.system_etc import system_etc
 from slop_code.execution.workspace import Template
 
-LAYOUT = Layout(workspace="/workspace", home="/home/submission", tmp="/tmp", tools="/tools", assets="/assets")  # noqa: S108
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt")
-_GIVEN = (Path("/"), Path("/etc"), Path("/home"))
 # bubblewrap gives 128+n for a program that signal n killed, which is also what a program may exit with. A shell in
 # between says on descriptor 9, in words and before the number, if it was a signal. A line of one command it can start
 # itself; with others, what a shell says of mistakes in them would tell that it was not their own.
@@ -86,14 +86,14 @@ class SandboxSession(Session):
         self._server: ReachableWarden | None = None
         try:
             self.make_folders()
-            self._arguments = [
-                *sandbox_arguments(self.folder, tools_folder, assets, network=False),
-                *_shared_folders(template),
+            self._mounts = [
+                *system_mounts(self.folder, tools_folder, assets, network=False),
+                *shared_folders(template),
                 *read_only([*needed, *map(Path, spec.sandbox.read_only_paths)]),
                 *uv_mount(uv),
-                *_shared_memory(self.limits.memory),
+                shared_memory(self.limits.memory),
             ]
-            self._files = self._write_files()
+            self._files = self._write_files(self._prepare_root())
         except BaseException:
             self._warden.close()
             raise
@@ -122,8 +122,9 @@ class SandboxSession(Session):
         # The warden itself goes into the sandbox: only from there can the server be reached. There it is the first
         # process, which nobody inside can kill or stop, and another user than the server, where we can choose.
         own = own_interpreter()
-        wrapper = [*(self._group.entering() if self._group is not None else ()), self._bwrap, *self._arguments]
-        wrapper += [*read_only([own.prefix, own.path.parent, WARDEN_SCRIPT]), *_read_only_root(), "--as-pid-1"]
+        needed = read_only([own.prefix, own.path.parent, WARDEN_SCRIPT])
+        wrapper = [*(self._group.entering() if self._group is not None else ()), self._bwrap]
+        wrapper += [*isolation(network=False), *whole([*self._mounts, *needed]), "--as-pid-1"]
         wrapper += kept_capabilities("CAP_KILL", "CAP_DAC_READ_SEARCH") if self.owner is not None else []
         with self.launching(), ExitStack() as stack:
             handles = []
@@ -169,11 +170,21 @@ class SandboxSession(Session):
             raise ExecutionError("no server has been started")
         return self._server
 
-    def _write_files(self) -> dict[int, str]:
+    def _prepare_root(self) -> list[str]:
+        """Have the warden mount what is the same for all commands, where it can; what is left to mount for each."""
+        if self.owner is None:
+            return whole(self._mounts)
+        root = self.folder / "root"
+        root.mkdir()
+        outside, inside = prepared_once(self._mounts, root)
+        self._warden.enter([self._bwrap, *outside, "--"])
+        return inside
+
+    def _write_files(self, mounts: Sequence[str]) -> dict[int, str]:
         """What bubblewrap reads from descriptors, by their numbers."""
-        arguments = [*self._arguments, *_read_only_root()]
+        words = [*isolation(network=False), *mounts]
         contents = {
-            ARGUMENTS_FD: ("arguments", b"".join(os.fsencode(part) + b"\0" for part in arguments)),
+            ARGUMENTS_FD: ("arguments", b"".join(os.fsencode(word) + b"\0" for word in words)),
             FILTER_FD: ("filter", system_call_filter()),
         }
         files: dict[int, str] = {}
@@ -199,46 +210,11 @@ def sandbox_user() -> tuple[int, int] | None:
     return number, number
 
 
-def sandbox_arguments(folder: Path, tools_folder: Path, assets: Path | None, *, network: bool) -> list[str]:
-    """The arguments of bubblewrap that make a sandbox, for a session's folder."""
-    arguments = [*namespaces(network=network), "--die-with-parent", "--hostname", "sandbox"]
-    arguments += _folders("/home")
-    for path in map(Path, SYSTEM):
-        if path.is_symlink():
-            arguments += ["--symlink", os.readlink(path), str(path)]  # noqa: PTH115
-        elif path.is_dir():
-            arguments += ["--ro-bind", str(path), str(path)]
-    if network:
-        arguments += ["--ro-bind", "/etc", "/etc"]
-    else:
-        arguments += ["--ro-bind", str(system_etc()), "/etc"]
-        for name, text in _account_files(folder).items():
-            (folder / name).write_text(text)
-            arguments += ["--ro-bind", str(folder / name), f"/etc/{name}"]
-    arguments += ["--proc", "/proc", "--dev", "/dev"]
-    arguments += ["--bind", str(folder / "tmp"), LAYOUT.tmp, "--bind", str(folder / "home"), LAYOUT.home]
-    arguments += ["--bind", str(folder / "workspace"), LAYOUT.workspace]
-    arguments += ["--bind" if network else "--ro-bind", str(tools_folder), LAYOUT.tools]
-    if assets is not None:
-        arguments += ["--ro-bind", str(assets), LAYOUT.assets]
-    return [*arguments, "--chdir", LAYOUT.workspace]
-
-
-def read_only(paths: Sequence[Path]) -> list[str]:
-    """Arguments that show `paths` inside, read-only, where they are; what is missing or visible anyway is left out."""
-    arguments: list[str] = []
-    for path in dict.fromkeys(paths):
-        visible = any(path.is_relative_to(root) for root in SYSTEM)
-        if path.exists() and not visible:
-            # bubblewrap makes missing parents for root's eyes only.
-            arguments += _folders(*(str(parent) for parent in reversed(path.parents) if parent not in _GIVEN))
-            arguments += ["--ro-bind", str(path), str(path)]
-    return arguments
-
-
-def uv_mount(uv: Path | None) -> list[str]:
-    """Arguments that put uv among the prepared tools, where preparation has left a place for it."""
-    return ["--ro-bind", str(uv), f"{LAYOUT.tools}/bin/uv"] if uv is not None else []
+def isolation(*, network: bool) -> list[str]:
+    """The arguments of bubblewrap that every sandbox begins with; what is to be seen in it follows."""
+    return [
+        *namespaces(network=network), "--die-with-parent", "--hostname", "sandbox", "--chdir", LAYOUT.workspace,
+    ]  # fmt: skip
 
 
 def enter(owner: tuple[int, int] | None) -> list[str]:
@@ -251,35 +227,3 @@ def enter(owner: tuple[int, int] | None) -> list[str]:
         setpriv, f"--reuid={user}", f"--regid={group}", "--clear-groups", "--no-new-privs",
         "--inh-caps=-all", "--bounding-set=-all", "--",
     ]  # fmt: skip
-
-
-def _folders(*paths: str) -> list[str]:
-    return [part for path in paths for part in ("--perms", "0755", "--dir", path)]
-
-
-def _account_files(folder: Path) -> dict[str, str]:
-    status = (folder / "workspace").stat()
-    return {
-        "passwd": f"user:x:{status.st_uid}:{status.st_gid}::{LAYOUT.home}:/bin/sh\n",
-        "group": f"user:x:{status.st_gid}:\n",
-        "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
-    }
-
-
-def _shared_memory(limit: int | None) -> list[str]:
-    """A /dev/shm that takes no more than the program's memory may; by itself it could be half of this machine's."""
-    size = ["--size", str(limit)] if limit is not None and takes_size() else []
-    return ["--perms", "1777", *size, "--tmpfs", "/dev/shm"]  # noqa: S108
-
-
-def _read_only_root() -> list[str]:
-    """What bubblewrap made in memory to mount things on; without this, a program that owns it could fill it."""
-    return ["--remount-ro", "/dev", "--remount-ro", "/"]
-
-
-def _shared_folders(template: Template) -> list[str]:
-    return [
-        part
-        for name in sorted(template.shared)
-        for part in ("--ro-bind", str(template.folder / name), f"{LAYOUT.workspace}/{name}")
-    ]

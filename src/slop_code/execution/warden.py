@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, LANDLOCK_SCOPE_SIGNAL = 444, 446, 2
+CLONE_NEWNS = 0x20000
 IPC_RMID = 0
 RLIMIT_KINDS = 16
 LIBC = ctypes.CDLL(None)
@@ -285,6 +286,8 @@ class Warden:
         self.condition = _condition()
         self.disk: Optional[Disk] = None
         self.keeps_folders = False
+        self.trouble = ""
+        self.outside = -1
         self.buffer = bytearray()
         self.known: Dict[str, Any] = {}
         self.job: Optional[Job] = None
@@ -400,6 +403,8 @@ class Warden:
             self.known.update(request)
             self._watch_disk(self.known.get("disk"))
             try:
+                if self.trouble:
+                    raise OSError(self.trouble)
                 if "files" in request:
                     _open_files(request["files"])
                 self.job = Job(self.known, payload, op == "start", self.disk, self.expendable, self.victims)
@@ -423,6 +428,13 @@ class Warden:
         elif op == "keep":
             self.keeps_folders = True
             self._send({})
+        elif op == "enter":
+            # Nobody waits for an answer.
+            try:
+                self.outside = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+                _enter(request["mounting"])
+            except OSError as error:
+                self.trouble = str(error)
 
     def _watch_disk(self, wanted: Optional[Dict[str, Any]]) -> None:
         """Go on with what is known of the folders from the jobs before, as long as they are the same."""
@@ -717,6 +729,34 @@ def _condition() -> Tuple[Any, ...]:
     """What somebody could change about this process from outside, to hinder it."""
     limits = tuple(resource.getrlimit(kind) for kind in range(RLIMIT_KINDS))
     return limits, os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
+
+
+def _enter(mounting: List[str]) -> None:
+    """Join the mount namespace that a command makes for the one that it runs, and keep it."""
+    theirs, held = os.pipe()
+    heard, said = os.pipe()
+    streams = [(os.POSIX_SPAWN_DUP2, end, number) for end, number in ((theirs, 0), (said, 1), (said, 2))]
+    try:
+        argv = [*mounting, "/bin/sh", "-c", "echo $$; read line"]
+        child = os.posix_spawn(argv[0], argv, {}, file_actions=streams)
+        os.close(said)
+        said = -1
+        word = b""
+        while not word.endswith(b"\n") and (chunk := os.read(heard, CHUNK)):
+            word += chunk
+        try:
+            space = os.open("/proc/%d/ns/mnt" % int(word), os.O_RDONLY)
+        except ValueError:
+            raise OSError(word.decode("utf-8", "replace").strip()) from None
+        failed = LIBC.setns(space, CLONE_NEWNS)
+        os.close(space)
+        if failed:
+            raise OSError("what was mounted for it cannot be entered")
+    finally:
+        for end in (theirs, held, heard, said):
+            if end >= 0:
+                os.close(end)
+    os.waitpid(child, 0)
 
 
 @contextlib.contextmanager
@@ -1036,6 +1076,9 @@ def _serve(channel: int, settings: Dict[str, Any], guard: int) -> int:
         return KILLED
     finally:
         if os.getppid() != guard and not warden.keeps_folders:
+            if warden.outside >= 0:
+                # Here things are mounted in them.
+                LIBC.setns(warden.outside, CLONE_NEWNS)
             for folder in settings["remove"]:
                 _remove(folder)
     return KEPT if warden.keeps_folders else 0

@@ -28,7 +28,7 @@ from slop_code.execution.environment import (
 from slop_code.execution.errors import ExecutionError
 from slop_code.execution.interpreter import choose_interpreter
 from slop_code.execution.local import host_path
-from slop_code.execution.sandbox import SYSTEM
+from slop_code.execution.mounts import SYSTEM
 from slop_code.execution.session import HOST_PATH
 from slop_code.execution.snapshot import content_key, list_entries
 from slop_code.paths import shown_path
