@@ -25,6 +25,7 @@ from tests.execution.drivers import make_spec
 
 from benchmarks import naive
 from benchmarks.measure import table
+from benchmarks.turns import Contestant, take_turns
 from slop_code.evaluation import ProblemConfig, run_checkpoint
 from slop_code.evaluation.adapters import CLIResult
 from slop_code.evaluation.listening import RunOptions
@@ -119,21 +120,20 @@ def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_nai
             print(f"{kind} is left out: {reason}")
     with tempfile.TemporaryDirectory() as folder:
         floor = _bare_commands(subject, cases, Path(folder))
-        actions: dict[tuple[str, int], Callable[[], float | None]] = {}
-        for count in dict.fromkeys((1, jobs)):
-            actions["bare processes (floor)", count] = partial(floor, count)
+        times: dict[tuple[str, int], list[float]] = {}
+        own: dict[tuple[str, int], list[float]] = {}
+        # One after another is for scale: measuring it once is enough.
+        for count in [1] * (jobs > 1) + [jobs] * ROUNDS:
+            contestants = {"bare processes (floor)": Contestant(partial(floor, count))}
             for kind in kinds:
-                actions[kind, count] = partial(_evaluate, subject, kind, count, len(cases))
-        times: dict[tuple[str, int], list[float]] = {key: [] for key in actions}
-        own: dict[tuple[str, int], list[float]] = {key: [] for key in actions}
-        for turn in range(ROUNDS):
-            for key, action in actions.items():
-                # One after another is for scale: measuring it once is enough.
-                if turn == 0 or key[1] == jobs:
-                    started = time.perf_counter()
-                    cpu = action()
-                    times[key].append(time.perf_counter() - started)
-                    own[key] += [cpu] if cpu is not None else []
+                action = partial(_evaluate, subject, kind, count, len(cases))
+                group = "docker" if kind == "docker" else None
+                contestants[kind] = Contestant(action, share=TARGETS[kind], elsewhere=group)
+            take_turns(list(contestants.values()))
+            for name, contestant in contestants.items():
+                times.setdefault((name, count), []).append(contestant.seconds)
+                if contestant.result is not None:
+                    own.setdefault((name, count), []).append(contestant.result)
     rows: list[tuple[str, ...]] = [
         (subject.title, "at once", "s", "cases/s", "times the floor", "at most", "own CPU, ms a case")
     ]
@@ -141,7 +141,7 @@ def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_nai
         seconds = statistics.median(values)
         base = statistics.median(times["bare processes (floor)", count])
         target = f"{targets[name]:g}" if count == jobs and name in targets else ""
-        spent = f"{statistics.median(own[name, count]):.2f}" if own[name, count] else ""
+        spent = f"{statistics.median(own[name, count]):.2f}" if (name, count) in own else ""
         rate = f"{len(cases) / seconds:.1f}"
         rows.append((name, str(count), f"{seconds:.2f}", rate, f"{seconds / base:.2f}", target, spent))
     if with_naive:

@@ -97,5 +97,7 @@ FRESH = Rule(
         _message("a message in a posix queue", left={"local": YOUR_KERNEL}),
         _message("a message in a keyring", left={"local": YOUR_KERNEL}),
         _message("a message in an abstract socket"),
+        _message("a message in counters of the network", left={"local": YOUR_KERNEL}),
+        _message("a port that stays taken", left={"local": YOUR_KERNEL}),
     ),
 )

@@ -33,10 +33,10 @@ def bwrap() -> str:
     return shutil.which("bwrap") or "bwrap"
 
 
-def namespaces(*, network: bool) -> list[str]:
-    """The arguments that give a sandbox namespaces of its own."""
+def namespaces(*, own_network: bool) -> list[str]:
+    """The arguments that give a sandbox namespaces of its own; its network may be that of whoever makes it."""
     arguments = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if not network:
+    if own_network:
         arguments.append("--unshare-net")
     if os.getuid() == 0:
         # What it takes to become the program's user.
@@ -80,5 +80,5 @@ def probe() -> Abilities:
 
 def _try(*size: str) -> subprocess.CompletedProcess[str]:
     mounts = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm"]  # noqa: S108
-    command = [bwrap(), *namespaces(network=False), *mounts, "true"]
+    command = [bwrap(), *namespaces(own_network=True), *mounts, "true"]
     return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,11 @@ class DockerDriver(Driver):
 
 
 class DockerSession(Session):
-    """A warm container; commands are processes of the warden inside it."""
+    """A warm container; commands are processes of the warden inside it.
+
+    One in whose network something was sent is replaced before the next command or server: ports stay taken for a
+    while, and the kernel's counters could be read by the next case.
+    """
 
     spec: DockerEnvironmentSpec
 
@@ -127,9 +132,8 @@ class DockerSession(Session):
         try:
             self.make_folders()
             self.restore()
-            control = self.folder / "control"
-            control.mkdir(mode=0o700)
-            self._container = Container(client, spec, binds, control, network=spec.docker.network or "none")
+            self._launch = partial(self._new_container, client, binds)
+            self._container = self._launch()
         except BaseException:
             self._janitor.close()
             raise
@@ -137,10 +141,10 @@ class DockerSession(Session):
     def run(
         self, line: str, *, stdin: bytes = b"", timeout: float | None = None, env: Mapping[str, str] | None = None
     ) -> Outcome:
-        return self._container.warden.run(self.command(line, env, stdin=stdin, timeout=timeout))
+        return self._fresh_warden().run(self.command(line, env, stdin=stdin, timeout=timeout))
 
     def start(self, line: str, *, env: Mapping[str, str] | None = None) -> None:
-        self._container.warden.start(self.command(line, env))
+        self._fresh_warden().start(self.command(line, env))
 
     def ended(self) -> Outcome | None:
         return self._container.warden.state()
@@ -161,6 +165,19 @@ class DockerSession(Session):
     def end(self) -> None:
         self._container.close()
         self._janitor.close()
+
+    def _fresh_warden(self) -> Warden:
+        if self._container.warden.is_spoiled:
+            with self.launching():
+                self._container.close()
+                self._container = self._launch()
+        return self._container.warden
+
+    def _new_container(self, client: Any, binds: dict[str, dict[str, str]]) -> Container:
+        control = self.folder / "control"
+        remove(control)
+        control.mkdir(mode=0o700)
+        return Container(client, self.spec, binds, control, network=self.spec.docker.network or "none")
 
 
 def _layout(spec: DockerEnvironmentSpec) -> Layout:

@@ -37,6 +37,7 @@ class Container:
             "remove": [],
             "empty": ["/dev/shm", "/dev/mqueue"],  # noqa: S108
             "clear_ipc": True,
+            "own_network": network == "none",
             "memory_groups": ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"],
         }
         as_root = os.getuid() == 0

@@ -138,7 +138,15 @@ class SandboxDriver(Driver):
         visible += [Path.home() / ".config" / "pip", Path.home() / ".config" / "uv"]
         network = self.spec.setup.network
         mounts = [*system_mounts(folder, folder / "tools", None, network=network), *read_only(visible), *uv_mount(uv)]
-        wrapper = [bwrap(), *isolation(network=network), *arguments(mounts), "--", *enter(owner), "/bin/sh", "-c"]
+        wrapper = [
+            bwrap(),
+            *isolation(own_network=not network),
+            *arguments(mounts),
+            "--",
+            *enter(owner),
+            "/bin/sh",
+            "-c",
+        ]
         warden = Warden.launch()
         try:
             return run_setup(lines, warden, Command(wrapper, "/", env))

@@ -113,13 +113,13 @@ class Warden:
         channel, process = ready or _launch(prefix, python, pass_fds)
         return cls(channel, settings, process, group)
 
-    def enter(self, mounting: Sequence[str]) -> None:
-        """Have it go where `mounting`, a command that runs another one among mounts of its own, has mounted things.
+    def enter(self, making: Sequence[str]) -> None:
+        """Have it run its commands where `making`, a command, runs another one: in other mounts and another network.
 
-        If it cannot, whoever has it run a command is told so.
+        If it cannot go there, whoever has it run a command is told so.
         """
         with contextlib.suppress(WardenLostError):
-            self._send({"op": "enter", "mounting": list(mounting)})
+            self._send({"op": "enter", "making": list(making)})
 
     def run(self, command: Command) -> Outcome:
         """Run a command to its end.

@@ -6,8 +6,9 @@ namespace, without any capability. A session's folder also holds, out of the pro
 
     arguments                   of bubblewrap, which a program could otherwise read as those of its first process
     filter                      for system calls, see `seccomp`
-    root                        if we are root: where the warden has mounted, for itself alone, what is the same for
-                                all commands
+    root                        if we are root: where the warden has mounted, for itself alone, what no program can
+                                change; sandboxes are made from there, and get a new network only after one that
+                                somebody used
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class SandboxSession(Session):
                 *uv_mount(uv),
                 shared_memory(self.limits.memory),
             ]
-            self._files = self._write_files(self._prepare_root())
+            self._files = self._write_files(self._prepare())
         except BaseException:
             self._warden.close()
             raise
@@ -124,7 +125,7 @@ class SandboxSession(Session):
         own = own_interpreter()
         needed = read_only([own.prefix, own.path.parent, WARDEN_SCRIPT])
         wrapper = [*(self._group.entering() if self._group is not None else ()), self._bwrap]
-        wrapper += [*isolation(network=False), *whole([*self._mounts, *needed]), "--as-pid-1"]
+        wrapper += [*isolation(own_network=True), *whole([*self._mounts, *needed]), "--as-pid-1"]
         wrapper += kept_capabilities("CAP_KILL", "CAP_DAC_READ_SEARCH") if self.owner is not None else []
         with self.launching(), ExitStack() as stack:
             handles = []
@@ -170,21 +171,20 @@ class SandboxSession(Session):
             raise ExecutionError("no server has been started")
         return self._server
 
-    def _prepare_root(self) -> list[str]:
-        """Have the warden mount what is the same for all commands, where it can; what is left to mount for each."""
+    def _prepare(self) -> list[str]:
+        """Have the warden prepare what commands can share, where it can; the arguments for what is left to each."""
         if self.owner is None:
-            return whole(self._mounts)
+            return [*isolation(own_network=True), *whole(self._mounts)]
         root = self.folder / "root"
         root.mkdir()
         outside, inside = prepared_once(self._mounts, root)
-        self._warden.enter([self._bwrap, *outside, "--"])
-        return inside
+        self._warden.enter([self._bwrap, "--unshare-net", *outside, "--"])
+        return [*isolation(own_network=False), *inside]
 
-    def _write_files(self, mounts: Sequence[str]) -> dict[int, str]:
+    def _write_files(self, arguments: Sequence[str]) -> dict[int, str]:
         """What bubblewrap reads from descriptors, by their numbers."""
-        words = [*isolation(network=False), *mounts]
         contents = {
-            ARGUMENTS_FD: ("arguments", b"".join(os.fsencode(word) + b"\0" for word in words)),
+            ARGUMENTS_FD: ("arguments", b"".join(os.fsencode(word) + b"\0" for word in arguments)),
             FILTER_FD: ("filter", system_call_filter()),
         }
         files: dict[int, str] = {}
@@ -210,10 +210,10 @@ def sandbox_user() -> tuple[int, int] | None:
     return number, number
 
 
-def isolation(*, network: bool) -> list[str]:
+def isolation(*, own_network: bool) -> list[str]:
     """The arguments of bubblewrap that every sandbox begins with; what is to be seen in it follows."""
     return [
-        *namespaces(network=network), "--die-with-parent", "--hostname", "sandbox", "--chdir", LAYOUT.workspace,
+        *namespaces(own_network=own_network), "--die-with-parent", "--hostname", "sandbox", "--chdir", LAYOUT.workspace,
     ]  # fmt: skip
 
 

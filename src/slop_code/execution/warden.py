@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, LANDLOCK_SCOPE_SIGNAL = 444, 446, 2
-CLONE_NEWNS = 0x20000
+CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
+# What says, between them, whether anything was sent in a network namespace, or somebody tried to.
+NETWORK_COUNTERS = ("dev", "snmp", "netstat", "snmp6", "rt6_stats", "dev_snmp6/lo")
 IPC_RMID = 0
 RLIMIT_KINDS = 16
 LIBC = ctypes.CDLL(None)
@@ -275,19 +277,19 @@ class Job:
 class Warden:
     """Serves one client until it goes away."""
 
-    def __init__(self, channel: int, empty: List[str], clear_ipc: bool, memory_groups: List[str]) -> None:
+    def __init__(self, channel: int, settings: Dict[str, Any]) -> None:
         self.channel = channel
-        self.victims = Victims(memory_groups)
-        self.empty = empty
-        self.clear_ipc = clear_ipc
+        self.victims = Victims(settings.get("memory_groups", []))
+        self.empty: List[str] = settings.get("empty", [])
+        self.clear_ipc: bool = settings.get("clear_ipc", False)
+        self.network = Network() if settings.get("own_network") else None
         self.expendable = Expendable()
         # Programs of the same user can then neither trace this process nor read its memory.
         _prctl(PR_SET_DUMPABLE, 0)
         self.condition = _condition()
         self.disk: Optional[Disk] = None
         self.keeps_folders = False
-        self.trouble = ""
-        self.outside = -1
+        self.place: Optional[Place] = None
         self.buffer = bytearray()
         self.known: Dict[str, Any] = {}
         self.job: Optional[Job] = None
@@ -403,8 +405,8 @@ class Warden:
             self.known.update(request)
             self._watch_disk(self.known.get("disk"))
             try:
-                if self.trouble:
-                    raise OSError(self.trouble)
+                if self.place is not None:
+                    self.place.freshen()
                 if "files" in request:
                     _open_files(request["files"])
                 self.job = Job(self.known, payload, op == "start", self.disk, self.expendable, self.victims)
@@ -429,12 +431,10 @@ class Warden:
             self.keeps_folders = True
             self._send({})
         elif op == "enter":
-            # Nobody waits for an answer.
-            try:
-                self.outside = os.open("/proc/self/ns/mnt", os.O_RDONLY)
-                _enter(request["mounting"])
-            except OSError as error:
-                self.trouble = str(error)
+            # Nobody waits for an answer; whoever comes with a command is told what is wrong.
+            self.place = Place(request["making"])
+            with contextlib.suppress(OSError):
+                self.place.freshen()
 
     def _watch_disk(self, wanted: Optional[Dict[str, Any]]) -> None:
         """Go on with what is known of the folders from the jobs before, as long as they are the same."""
@@ -456,7 +456,7 @@ class Warden:
         if job.ended is None:
             job.out.drain()
             job.err.drain()
-        spoiled = self.condition != _condition()
+        spoiled = self.condition != _condition() or (self.network is not None and self.network.is_used())
         self._send({**job.report(), "spoiled": spoiled}, bytes(job.out.data) + bytes(job.err.data))
 
     def _connect(self, request: Dict[str, Any]) -> None:
@@ -486,6 +486,89 @@ def _message(header: Dict[str, Any], payload: bytes = b"") -> bytes:
     header["payload"] = len(payload)
     body = json.dumps(header).encode()
     return struct.pack(">I", len(body)) + body + payload
+
+
+class Place:
+    """Namespaces for mounts and network that all jobs share, made by a command for the one that it runs.
+
+    Nobody can change the mounts. A network that nobody has used is as good as a new one, which takes long to make.
+    """
+
+    def __init__(self, making: List[str]) -> None:
+        self.argv = [*making, "/bin/sh", "-c", "echo $$; read line"]
+        self.outside = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+        self.network: Optional[Network] = None
+
+    def freshen(self) -> None:
+        """Be there, and find the network unused: if it is not, or this is the first time, all is made anew."""
+        if self.network is not None:
+            if not self.network.is_used():
+                return
+            self.network.close()
+            self.network = None
+        self.leave()
+        self._enter()
+        self.network = Network()
+
+    def leave(self) -> None:
+        """Go where nothing is mounted but what this machine has; the network stays."""
+        _join(self.outside, CLONE_NEWNS)
+
+    def _enter(self) -> None:
+        theirs, held = os.pipe()
+        heard, said = os.pipe()
+        ends = [theirs, held, heard, said]
+        streams = [(os.POSIX_SPAWN_DUP2, end, number) for end, number in ((theirs, 0), (said, 1), (said, 2))]
+        try:
+            child = os.posix_spawn(self.argv[0], self.argv, {}, file_actions=streams)
+            os.close(ends.pop())
+            words = b""
+            while not words.endswith(b"\n"):
+                chunk = os.read(heard, CHUNK)
+                if not chunk:
+                    break
+                words += chunk
+            if not words.strip().isdigit():
+                raise OSError(words.decode("utf-8", "replace").strip() or "no namespaces can be made")
+            for name, kind in (("mnt", CLONE_NEWNS), ("net", CLONE_NEWNET)):
+                space = os.open("/proc/%d/ns/%s" % (int(words), name), os.O_RDONLY)
+                try:
+                    _join(space, kind)
+                finally:
+                    os.close(space)
+        finally:
+            # It ends when nobody is left who could write to it.
+            for end in ends:
+                os.close(end)
+        os.waitpid(child, 0)
+
+
+class Network:
+    """The network namespace that this process is in, and what was sent there since."""
+
+    def __init__(self) -> None:
+        self.counters: List[int] = []
+        for name in NETWORK_COUNTERS:
+            # Not every machine has all of them.
+            with contextlib.suppress(OSError):
+                self.counters.append(os.open("/proc/self/net/" + name, os.O_RDONLY))
+        self.before = self._read()
+
+    def is_used(self) -> bool:
+        """Whether anybody sent anything or tried to: what remains of that, the next one could see."""
+        return self.before != self._read()
+
+    def close(self) -> None:
+        for counter in self.counters:
+            os.close(counter)
+
+    def _read(self) -> List[bytes]:
+        return [os.pread(counter, CHUNK, 0) for counter in self.counters]
+
+
+def _join(space: int, kind: int) -> None:
+    if LIBC.setns(space, kind):
+        raise OSError("the namespaces that were made cannot be entered")
 
 
 class Victims:
@@ -729,34 +812,6 @@ def _condition() -> Tuple[Any, ...]:
     """What somebody could change about this process from outside, to hinder it."""
     limits = tuple(resource.getrlimit(kind) for kind in range(RLIMIT_KINDS))
     return limits, os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
-
-
-def _enter(mounting: List[str]) -> None:
-    """Join the mount namespace that a command makes for the one that it runs, and keep it."""
-    theirs, held = os.pipe()
-    heard, said = os.pipe()
-    streams = [(os.POSIX_SPAWN_DUP2, end, number) for end, number in ((theirs, 0), (said, 1), (said, 2))]
-    try:
-        argv = [*mounting, "/bin/sh", "-c", "echo $$; read line"]
-        child = os.posix_spawn(argv[0], argv, {}, file_actions=streams)
-        os.close(said)
-        said = -1
-        word = b""
-        while not word.endswith(b"\n") and (chunk := os.read(heard, CHUNK)):
-            word += chunk
-        try:
-            space = os.open("/proc/%d/ns/mnt" % int(word), os.O_RDONLY)
-        except ValueError:
-            raise OSError(word.decode("utf-8", "replace").strip()) from None
-        failed = LIBC.setns(space, CLONE_NEWNS)
-        os.close(space)
-        if failed:
-            raise OSError("what was mounted for it cannot be entered")
-    finally:
-        for end in (theirs, held, heard, said):
-            if end >= 0:
-                os.close(end)
-    os.waitpid(child, 0)
 
 
 @contextlib.contextmanager
@@ -1019,7 +1074,8 @@ def _end_children(give_up: float) -> None:
 def main() -> None:
     """Settings: `rlimits` by name; control `groups` to be in, each a folder, a file in it, and its value; those that
     bound the memory of all jobs, and may be there or not, as `memory_groups`; folders to `empty` and whether to
-    `clear_ipc` after each job; what to `remove` at the end.
+    `clear_ipc` after each job; whether there is a network of `own_network`, which is spoiled once it is used; what to
+    `remove` at the end.
     """
     channel = _open_channel(sys.argv[1])
     settings = _read_settings(channel)
@@ -1064,9 +1120,7 @@ def _serve(channel: int, settings: Dict[str, Any], guard: int) -> int:
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))
-    warden = Warden(
-        channel, settings.get("empty", []), settings.get("clear_ipc", False), settings.get("memory_groups", [])
-    )
+    warden = Warden(channel, settings)
     try:
         warden.serve()
     except OSError:
@@ -1076,9 +1130,9 @@ def _serve(channel: int, settings: Dict[str, Any], guard: int) -> int:
         return KILLED
     finally:
         if os.getppid() != guard and not warden.keeps_folders:
-            if warden.outside >= 0:
+            if warden.place is not None:
                 # Here things are mounted in them.
-                LIBC.setns(warden.outside, CLONE_NEWNS)
+                warden.place.leave()
             for folder in settings["remove"]:
                 _remove(folder)
     return KEPT if warden.keeps_folders else 0
