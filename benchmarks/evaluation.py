@@ -127,8 +127,7 @@ def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_nai
             contestants = {"bare processes (floor)": Contestant(partial(floor, count))}
             for kind in kinds:
                 action = partial(_evaluate, subject, kind, count, len(cases))
-                group = "docker" if kind == "docker" else None
-                contestants[kind] = Contestant(action, share=TARGETS[kind], elsewhere=group)
+                contestants[kind] = Contestant(action, share=TARGETS[kind], in_containers=kind == "docker")
             take_turns(list(contestants.values()))
             for name, contestant in contestants.items():
                 times.setdefault((name, count), []).append(contestant.seconds)

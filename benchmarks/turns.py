@@ -10,12 +10,13 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _FREEZER = Path("/sys/fs/cgroup/freezer")
+_CONTAINER = "[0-9a-f]" * 64
 _TURN_S, _GIVE_UP_S = 0.5, 30.0
 
 
@@ -23,16 +24,16 @@ _TURN_S, _GIVE_UP_S = 0.5, 30.0
 class Contestant:
     """`action` is run in a process of its own; afterwards there is its `result`, and the `seconds` of its turns.
 
-    Turns are `share` times as long as others', so that one that takes longer ends with them. `elsewhere` is a group of
-    processes that work for it without being its own.
+    Turns are `share` times as long as others', so that one that takes longer ends with them. What works for it
+    `in_containers` is stopped with it; there should be no others.
     """
 
     action: Callable[[], Any]
     share: float = 1.0
-    elsewhere: str | None = None
+    in_containers: bool = False
     seconds: float = 0.0
     result: Any = None
-    groups: list[Path] = field(default_factory=list)
+    own_group: Path | None = None
     process: int = 0
     answer: int = -1
     has_ended: bool = False
@@ -44,9 +45,7 @@ def take_turns(contestants: Sequence[Contestant]) -> None:
         in_turns = can_take_turns()
         if in_turns:
             for contestant in contestants:
-                contestant.groups.append(stack.enter_context(_group()))
-                if contestant.elsewhere is not None:
-                    contestant.groups.append(_FREEZER / contestant.elsewhere)
+                contestant.own_group = stack.enter_context(_group())
         stack.callback(_end, contestants)
         left = list(contestants)
         while left:
@@ -63,7 +62,7 @@ def can_take_turns() -> bool:
 
 
 def _has_ended_after_turn(contestant: Contestant, seconds: float | None) -> bool:
-    with _thawed(contestant.groups):
+    with _thawed(contestant):
         started = time.perf_counter()
         if not contestant.process:
             _start(contestant)
@@ -89,8 +88,8 @@ def _start(contestant: Contestant) -> None:
         return
     # Nothing of this process's own may be cleaned up here.
     try:
-        if contestant.groups:
-            (contestant.groups[0] / "cgroup.procs").write_text(str(os.getpid()))
+        if contestant.own_group is not None:
+            (contestant.own_group / "cgroup.procs").write_text(str(os.getpid()))
         answer: tuple[str | None, Any] = None, contestant.action()
     except BaseException:  # noqa: BLE001  # raised again where somebody can see it
         answer = traceback.format_exc(), None
@@ -104,19 +103,27 @@ def _end(contestants: Sequence[Contestant]) -> None:
     for contestant in contestants:
         if contestant.process and not contestant.has_ended:
             os.kill(contestant.process, signal.SIGKILL)
-            for group in contestant.groups:
-                (group / "freezer.state").write_text("THAWED")
+            _set(contestant, "THAWED")
             os.waitpid(contestant.process, 0)
             os.close(contestant.answer)
 
 
 @contextmanager
-def _thawed(groups: Sequence[Path]) -> Iterator[None]:
-    for group in groups:
-        (group / "freezer.state").write_text("THAWED")
+def _thawed(contestant: Contestant) -> Iterator[None]:
+    _set(contestant, "THAWED")
     yield
-    for group in groups:
-        (group / "freezer.state").write_text("FROZEN")
+    _set(contestant, "FROZEN")
+
+
+def _set(contestant: Contestant, state: str) -> None:
+    if contestant.own_group is None:
+        return
+    (contestant.own_group / "freezer.state").write_text(state)
+    if contestant.in_containers:
+        for group in _FREEZER.glob(f"*/{_CONTAINER}"):
+            # It may have ended since.
+            with suppress(FileNotFoundError):
+                (group / "freezer.state").write_text(state)
 
 
 @contextmanager
