@@ -118,12 +118,15 @@ def _thawed(contestant: Contestant) -> Iterator[None]:
 def _set(contestant: Contestant, state: str) -> None:
     if contestant.own_group is None:
         return
-    (contestant.own_group / "freezer.state").write_text(state)
-    if contestant.in_containers:
-        for group in _FREEZER.glob(f"*/{_CONTAINER}"):
-            # It may have ended since.
-            with suppress(FileNotFoundError):
-                (group / "freezer.state").write_text(state)
+    groups = [contestant.own_group, *(_FREEZER.glob(f"*/{_CONTAINER}") if contestant.in_containers else ())]
+    # A container may have ended since.
+    for group in groups:
+        with suppress(OSError):
+            (group / "freezer.state").write_text(state)
+    for group in groups:
+        with suppress(OSError):
+            while (group / "freezer.state").read_text().strip() != state:
+                time.sleep(0.0002)
 
 
 @contextmanager
