@@ -366,6 +366,12 @@ def test_the_submission_can_ask_for_a_python(program: Path, others: list[Interpr
     assert choose_interpreter(None, program) == own_interpreter()
 
 
+def test_a_folder_on_the_path_that_cannot_be_read_hides_nothing_in_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Root can read everything, but nobody can read a folder of such a name.
+    monkeypatch.setenv("PATH", f"/{'x' * 300}:{own_interpreter().path.parent}")
+    assert own_interpreter().path in {item.path for item in available.__wrapped__()}
+
+
 def test_an_interpreter_that_is_not_there_is_told_with_those_that_are(program: Path) -> None:
     with pytest.raises(ExecutionError, match=r'asks for "3.99", which is not on this machine \(it has .*3\.'):
         choose_interpreter("3.99", program)

@@ -7,7 +7,9 @@ launcher or shim that would be paid for in every case.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,7 @@ _SELF_DESCRIPTION = """
 import os, sys
 print(os.path.realpath(sys._base_executable), "%d.%d.%d" % sys.version_info[:3], sys.base_prefix, sep="\\n")
 """
+_VERSIONED = re.compile(r"python3\.[0-9]+")
 
 
 class Interpreter(NamedTuple):
@@ -74,9 +77,12 @@ def available() -> tuple[Interpreter, ...]:
     folders = [Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
     home = Path.home()
     folders += sorted(home.glob(".pyenv/versions/*/bin")) + sorted(home.glob(".local/share/uv/python/*/bin"))
-    candidates = {
-        path.resolve() for folder in folders for path in folder.glob("python3.[0-9]*") if path.name[9:].isdigit()
-    }
+    candidates: set[Path] = set()
+    for folder in folders:
+        # What is on PATH need not be there, or may be closed to us.
+        with contextlib.suppress(OSError):
+            names = os.listdir(folder)  # noqa: PTH208  # `iterdir` gives paths, and most are of no use
+            candidates |= {(folder / name).resolve() for name in names if _VERSIONED.fullmatch(name)}
     found = {item for path in candidates if (item := _probe(path)) is not None}
     return tuple(sorted(found, key=lambda item: _numbers(item.version), reverse=True))
 

@@ -497,6 +497,7 @@ class Place:
     def __init__(self, making: List[str]) -> None:
         self.argv = [*making, "/bin/sh", "-c", "echo $$; read line"]
         self.outside = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+        self.is_inside = False
         self.network: Optional[Network] = None
 
     def freshen(self) -> None:
@@ -512,7 +513,9 @@ class Place:
 
     def leave(self) -> None:
         """Go where nothing is mounted but what this machine has; the network stays."""
-        _join(self.outside, CLONE_NEWNS)
+        if self.is_inside:
+            _join(self.outside, CLONE_NEWNS)
+            self.is_inside = False
 
     def _enter(self) -> None:
         theirs, held = os.pipe()
@@ -534,6 +537,7 @@ class Place:
                 space = os.open("/proc/%d/ns/%s" % (int(words), name), os.O_RDONLY)
                 try:
                     _join(space, kind)
+                    self.is_inside = True
                 finally:
                     os.close(space)
         finally:
@@ -555,8 +559,8 @@ class Network:
         self.before = self._read()
 
     def is_used(self) -> bool:
-        """Whether anybody sent anything or tried to: what remains of that, the next one could see."""
-        return self.before != self._read()
+        """Whether anybody sent anything or tried to: what remains of that, the next one could see. If unknown, yes."""
+        return not self.counters or self.before != self._read()
 
     def close(self) -> None:
         for counter in self.counters:
@@ -1131,7 +1135,7 @@ def _serve(channel: int, settings: Dict[str, Any], guard: int) -> int:
     finally:
         if os.getppid() != guard and not warden.keeps_folders:
             if warden.place is not None:
-                # Here things are mounted in them.
+                # In there, things are mounted in them.
                 warden.place.leave()
             for folder in settings["remove"]:
                 _remove(folder)
