@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from slop_code.execution import ExecutionError, warden
+from slop_code.execution import ExecutionError
 from slop_code.execution.commands import Command
 from slop_code.execution.process import ARGUMENTS_FD, Warden
+from slop_code.execution.warden.starting import Expendable
 
 ENV = {"PATH": "/usr/bin:/bin"}
 
@@ -96,7 +97,7 @@ def test_where_the_kernels_choice_of_victims_cannot_be_changed_programs_start_al
 
     with monkeypatch.context() as patch:
         patch.setattr("os.open", refuse)
-        expendable = warden.Expendable()
+        expendable = Expendable()
     with expendable:
         assert expendable.own < 0
 

@@ -4,7 +4,7 @@ A container is made once per session and never per case. It has no network, a re
 those its warden needs to become the unprivileged user that programs run as, and the same layout as a sandbox.
 
     /slop-code/control/warden.sock a folder of ours where the warden connects, once; it cannot be written to
-    /slop-code/warden.py           the warden, mounted read-only; it needs a python3 in the image
+    /slop-code/warden              the warden, mounted read-only; it needs a python3 in the image
 
 When the evaluator dies, however it dies, the socket closes, the warden ends, and the engine removes the container.
 """

@@ -11,7 +11,7 @@ from typing import Any
 
 from slop_code.execution.environment import DockerEnvironmentSpec
 from slop_code.execution.errors import ExecutionError
-from slop_code.execution.process import WARDEN_SCRIPT, Warden
+from slop_code.execution.process import WARDEN_FOLDER, Warden, warden_command
 
 LABEL = "slop-code"
 _START_TIMEOUT_S = 60.0
@@ -47,7 +47,7 @@ class Container:
             try:
                 self._container = client.containers.create(
                     spec.docker.image,
-                    entrypoint=["python3", "-I", "-S", "/slop-code/warden.py"],
+                    entrypoint=warden_command("python3", Path("/slop-code/warden")),
                     command=[f"{_CONTROL}/warden.sock"],
                     user="0:0" if as_root else f"{os.getuid()}:{os.getgid()}",
                     network_mode=network,
@@ -63,7 +63,7 @@ class Container:
                         {
                             **binds,
                             str(control): {"bind": _CONTROL, "mode": "ro"},
-                            str(WARDEN_SCRIPT): {"bind": "/slop-code/warden.py", "mode": "ro"},
+                            str(WARDEN_FOLDER): {"bind": "/slop-code/warden", "mode": "ro"},
                         }
                     ),
                     auto_remove=True,

@@ -1,6 +1,6 @@
 """Running commands through a warden: the evaluator's side.
 
-A `Warden` is a helper process (see `warden.py`) that starts one command at a time and ends all that it started.
+A `Warden` is a helper process (see `warden`) that starts one command at a time and ends all that it started.
 Starting a warden costs some 30 ms, once per worker; a command through it costs little more than the bare process.
 """
 
@@ -24,15 +24,14 @@ from slop_code.execution.cgroup import ControlGroup
 from slop_code.execution.commands import Command, Outcome
 from slop_code.execution.errors import ExecutionError
 
-WARDEN_SCRIPT = Path(__file__).with_name("warden.py")
-_IMPORTED = f"import sys; sys.path.append({str(WARDEN_SCRIPT.parent)!r}); import warden; warden.main()"
+WARDEN_FOLDER = Path(__file__).with_name("warden")
 # Numbers of descriptors that a warden keeps for the `files` of its commands.
 ARGUMENTS_FD, FILTER_FD = 7, 8
 # How much longer than a command's own timeout we wait for the warden before we take it for broken.
 _PATIENCE_S = 60.0
 # How much is read at once; nearly all answers are shorter.
 _CHUNK = 1 << 16
-# The exit code of a warden's guard from which on a signal ended the warden: `warden.KILLED`, or what bubblewrap says.
+# The exit code of a warden's guard from which on a signal ended the warden: `KILLED` there, or what bubblewrap says.
 _KILLED = 70
 # How long one may take to end that does not answer as it should.
 _LAST_PATIENCE_S = 2.0
@@ -243,16 +242,20 @@ class Warden:
         return WardenLostError("the helper process that runs commands is gone: it was killed from outside")
 
 
+def warden_command(python: str, folder: Path) -> list[str]:
+    """The command that starts a warden whose package is `folder`; its channel is to follow."""
+    code = f"import sys; sys.path.append({str(folder.parent)!r}); import warden; warden.main()"
+    return [python, "-I", "-S", "-c", code]
+
+
 def _launch(
     prefix: Sequence[str], python: str, pass_fds: Sequence[int]
 ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    # Imported by our own Python, it is compiled only once; elsewhere there is the file alone.
-    program = [str(WARDEN_SCRIPT)] if prefix or python != sys.executable else ["-c", _IMPORTED]
     ours, theirs = socket.socketpair()
     with theirs:
         try:
             process = subprocess.Popen(
-                [*prefix, python, "-I", "-S", *program, str(theirs.fileno())],
+                [*prefix, *warden_command(python, WARDEN_FOLDER), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno(), *pass_fds],

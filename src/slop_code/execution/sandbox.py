@@ -39,7 +39,7 @@ from slop_code.execution.mounts import (
     uv_mount,
     whole,
 )
-from slop_code.execution.process import ARGUMENTS_FD, FILTER_FD, WARDEN_SCRIPT, Warden
+from slop_code.execution.process import ARGUMENTS_FD, FILTER_FD, WARDEN_FOLDER, Warden
 from slop_code.execution.reachable import ReachableWarden
 from slop_code.execution.seccomp import system_call_filter
 from slop_code.execution.session import PreparedTools, Session
@@ -123,7 +123,7 @@ class SandboxSession(Session):
         # The warden itself goes into the sandbox: only from there can the server be reached. There it is the first
         # process, which nobody inside can kill or stop, and another user than the server, where we can choose.
         own = own_interpreter()
-        needed = read_only([own.prefix, own.path.parent, WARDEN_SCRIPT])
+        needed = read_only([own.prefix, own.path.parent, WARDEN_FOLDER])
         wrapper = [*(self._group.entering() if self._group is not None else ()), self._bwrap]
         wrapper += [*isolation(own_network=True), *whole([*self._mounts, *needed]), "--as-pid-1"]
         wrapper += kept_capabilities("CAP_KILL", "CAP_DAC_READ_SEARCH") if self.owner is not None else []
