@@ -29,7 +29,7 @@ KEPT, KILLED = 69, 70
 def main() -> None:
     """Settings: `rlimits` by name; control `groups` to be in, each a folder, a file in it, and its value; those that
     bound the memory of all jobs, and may be there or not, as `memory_groups`; folders to `empty` and whether to
-    `clear_ipc` after each job; whether there is a network of `own_network`, which is spoiled once it is used; what to
+    `clear_ipc` after each job; with `own_network`, the network is nobody else's, and spoiled once it is used; what to
     `remove` at the end.
     """
     channel = _open_channel(sys.argv[1])
