@@ -144,8 +144,12 @@ def _written_location(location: Location, raw: Any, *, missing: bool) -> tuple[s
     written: list[str | int] = []
     for position, part in enumerate(location):
         in_list = isinstance(raw, (list, tuple)) and isinstance(part, int) and part < len(raw)
+        # A key that is no text, as bytes are, goes by what it looks like.
+        named = {str(key): key for key in raw} if isinstance(raw, Mapping) else {}
         if in_list or (isinstance(raw, Mapping) and part in raw):
             raw = raw[part]
+        elif part in named:
+            raw = raw[named[str(part)]]
         elif not (missing and position == len(location) - 1):
             continue
         written.append(part)

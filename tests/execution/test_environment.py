@@ -98,6 +98,8 @@ def test_the_full_environment_is_host_then_own_then_other(tmp_path: Path, monkey
         ("type: local\ncommands: {entry_file: x.py}\n", 2, 'should contain "{entry_file}"'),
         ("type: local\nsetup: {commands: x}\n", 2, '"setup.commands" should be a list, found "x"'),
         ("type: [", 1, "is not YAML"),
+        ("type: local\n!!binary aGk=: own\n", 1, """the environment has unknown key "b'hi'\""""),
+        ("type: local\nlimits:\n  !!binary aGk=: 3\n", 2, """"limits.b'hi'" keys should be strings"""),
         ("", None, "an environment should be a mapping of keys to values; the file is empty"),
         ("- x", 1, "an environment should be a mapping"),
     ],
