@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from slop_code.execution import ExecutionError
 from slop_code.execution.commands import Command
 from slop_code.execution.mounts import prepared_once, read_only, shared_memory, whole
-from slop_code.execution.process import Warden
+from slop_code.execution.process import Warden, _children
 from tests.engines import bwrap_skip_reason
 
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root has a helper enter a place")
@@ -28,6 +29,22 @@ NETWORKED = {
     "a datagram that cannot go": ("socket.AF_INET", "s.connect_ex(('10.1.2.3', 9))", True),
     "a datagram of the sixth version": ("socket.AF_INET6", "s.sendto(b'', ('::1', 9))", True),
 }
+
+
+LATER_MOUNTS = """
+import pathlib, subprocess, sys
+from slop_code.execution.commands import Command
+from slop_code.execution.process import Warden, _children
+folder = pathlib.Path(sys.argv[1], "folder")
+folder.mkdir()
+(folder / "before").touch()
+helper = Warden.launch()
+helper.enter(["/usr/bin/bwrap", "--unshare-net", "--dev-bind", "/", "/", "--"])
+for _ in range(2):
+    print(helper.run(Command(["/bin/ls", str(folder)], "/", {"PATH": "/usr/bin:/bin"})).stdout.decode(), end="")
+    subprocess.run(["/bin/mount", "-t", "tmpfs", "tmpfs", folder], check=True)
+helper.close()
+"""
 
 
 @pytest.fixture
@@ -69,6 +86,22 @@ def test_a_place_that_cannot_be_made_is_no_fault_of_the_program(helper: Warden, 
     for _ in range(2):
         with pytest.raises(ExecutionError, match=said):
             network(helper)
+    # Nor is anything left of it that the next program would pay for.
+    guard = helper._process
+    assert guard is not None
+    (process,) = _children(guard.pid)
+    assert _children(process) == []
+
+
+@needs_root
+@needs_bwrap
+def test_what_this_machine_mounts_later_is_not_in_a_place(helper: Warden, tmp_path: Path) -> None:
+    # In a namespace of its own, whose mounts are shared as they are on most machines.
+    done = subprocess.run(
+        ["/usr/bin/unshare", "--mount", "--propagation", "shared", sys.executable, "-c", LATER_MOUNTS, str(tmp_path)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == "before\nbefore\n", done.stderr
 
 
 @needs_root
@@ -117,6 +150,8 @@ def test_a_root_that_is_prepared_shows_what_mounting_everything_does(tmp_path: P
         *[("--symlink", f"usr/{name}", f"/{name}") for name in ("bin", "lib", "lib64")],
         *[("--proc", "/proc"), ("--dev", "/dev"), ("--bind", str(private), "/tmp")],
         *[("--ro-bind", str(shown), place) for place in ("/shown", "/tmp/shown")],
+        # What covers something that is writable; to mount that one after it would undo it.
+        *[("--bind", str(private), "/home/user"), ("--ro-bind", str(shown), "/home")],
         *read_only([shown]),
         shared_memory(1 << 20),
     ]

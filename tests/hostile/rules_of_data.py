@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.hostile.attack import SHORT, TIMED_OUT, Attack, Rule
 from tests.hostile.breaches import (
     YOUR_FILES,
@@ -31,6 +33,9 @@ def _places(host: Host, stage: Stage) -> list[str]:
 def _message(name: str, **more: object) -> Attack:
     return Attack(name, first=("leave", TOKEN), second=("look", TOKEN), breach=tells_again, **more)  # type: ignore[arg-type]
 
+
+# The kernel removes it soon, and the next case may be later.
+_FOR_A_WHILE = replace(YOUR_KERNEL, may=True)
 
 OUTPUT = Rule(
     "output is only data",
@@ -99,5 +104,9 @@ FRESH = Rule(
         _message("a message in an abstract socket"),
         _message("a message in counters of the network", left={"local": YOUR_KERNEL}),
         _message("a port that stays taken", left={"local": YOUR_KERNEL}),
+        _message("a port of a socket that nobody holds", left={"local": _FOR_A_WHILE}),
+        _message("a message in a terminal that nobody holds", left={"local": _FOR_A_WHILE}),
+        _message("a lock on a file that nobody holds", left={"local": _FOR_A_WHILE}),
+        _message("a message in a flow label", left={"local": YOUR_KERNEL}),
     ),
 )

@@ -23,8 +23,8 @@ Mount = tuple[str, ...]
 
 LAYOUT = Layout(workspace="/workspace", home="/home/submission", tmp="/tmp", tools="/tools", assets="/assets")  # noqa: S108
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt")
-# bubblewrap's words for what programs can write to.
-_WRITABLE = {"--bind", "--proc", "--tmpfs"}
+# bubblewrap's words for what programs can write to, or keep something in.
+_WRITABLE = {"--bind", "--proc", "--dev", "--tmpfs"}
 _GIVEN = (Path("/"), Path("/etc"), Path("/home"))
 
 
@@ -35,7 +35,7 @@ def arguments(mounts: Iterable[Mount], root: str = "") -> list[str]:
 
 def whole(mounts: Sequence[Mount]) -> list[str]:
     """The arguments that make all the mounts and nothing else to write to."""
-    return arguments([*mounts, *_READ_ONLY_ROOT])
+    return arguments([*mounts, _READ_ONLY_DEV, _READ_ONLY_ROOT])
 
 
 def prepared_once(mounts: Sequence[Mount], root: Path) -> tuple[list[str], list[str]]:
@@ -47,13 +47,13 @@ def prepared_once(mounts: Sequence[Mount], root: Path) -> tuple[list[str], list[
     lasting: list[Mount] = []
     fresh: list[Mount] = []
     for mount in mounts:
-        is_fresh = not _WRITABLE.isdisjoint(mount) or any(_is_within(mount[-1], upper[-1]) for upper in fresh)
-        (fresh if is_fresh else lasting).append(mount)
-    writable = [mount[-1] for mount in fresh if not _WRITABLE.isdisjoint(mount)]
-    points = folders(*(place for place in writable if not _is_within(place, "/dev")))
+        place = mount[-1]
+        meets_fresh = any(_is_within(place, other[-1]) or _is_within(other[-1], place) for other in fresh)
+        (fresh if meets_fresh or not _WRITABLE.isdisjoint(mount) else lasting).append(mount)
+    points = folders(*(mount[-1] for mount in fresh if not _WRITABLE.isdisjoint(mount)))
     outside = ["--dev-bind", "/", "/", "--tmpfs", str(root)]
-    outside += arguments([*lasting, *points, *_READ_ONLY_ROOT], str(root))
-    return outside, ["--dev-bind", str(root), "/", *arguments(fresh)]
+    outside += arguments([*lasting, *points, _READ_ONLY_ROOT], str(root))
+    return outside, ["--ro-bind", str(root), "/", *arguments([*fresh, _READ_ONLY_DEV])]
 
 
 def system_mounts(folder: Path, tools_folder: Path, assets: Path | None, *, network: bool) -> list[Mount]:
@@ -116,7 +116,8 @@ def folders(*paths: str) -> list[Mount]:
 
 
 # What bubblewrap made in memory to mount things on; without this, a program that owns it could fill it.
-_READ_ONLY_ROOT: tuple[Mount, ...] = (("--remount-ro", "/dev"), ("--remount-ro", "/"))
+_READ_ONLY_DEV: Mount = ("--remount-ro", "/dev")
+_READ_ONLY_ROOT: Mount = ("--remount-ro", "/")
 
 
 def _is_within(place: str, upper: str) -> bool:

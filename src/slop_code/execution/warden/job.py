@@ -35,6 +35,7 @@ class Job:
         victims: "Victims",
     ) -> None:
         self.started = time.monotonic()
+        self.is_server = server
         timeout = request.get("timeout")
         self.deadline = None if timeout is None else self.started + timeout
         self.memory_limit = request.get("memory")

@@ -11,7 +11,8 @@ import time
 
 from .descriptors import open_files
 from .job import Job
-from .place import Network, Place
+from .place import Place, Traces
+from .processes import GIVE_UP_S
 from .removal import remove_folder, remove_ipc_objects
 from .starting import Expendable
 from .system import CHUNK, PR_SET_DUMPABLE, acting_as, condition, forget_peak, prctl
@@ -30,7 +31,7 @@ class Warden:
         self.victims = Victims(settings.get("memory_groups", []))
         self.empty: List[str] = settings.get("empty", [])
         self.clear_ipc: bool = settings.get("clear_ipc", False)
-        self.network = Network() if settings.get("own_network") else None
+        self.traces = Traces(terminals="/dev/pts") if settings.get("own_network") else None
         self.expendable = Expendable()
         # Programs of the same user can then neither trace this process nor read its memory.
         prctl(PR_SET_DUMPABLE, 0)
@@ -93,6 +94,10 @@ class Warden:
             job.kill()
         elif job.pidfd in events:
             job.finish()
+            traces = self.place.traces if self.place is not None else self.traces
+            # Connections to a server may still be somebody's; they are closed elsewhere.
+            if traces is not None and not job.is_server:
+                traces.await_sockets(time.monotonic() + GIVE_UP_S)
             self._clear_up(job.user)
             if self.waiting:
                 self._answer_job(job)
@@ -204,7 +209,7 @@ class Warden:
         if job.ended is None:
             job.out.drain()
             job.err.drain()
-        spoiled = self.condition != condition() or (self.network is not None and self.network.is_used())
+        spoiled = self.condition != condition() or (self.traces is not None and self.traces.are_there())
         self._send({**job.report(), "spoiled": spoiled}, bytes(job.out.data) + bytes(job.err.data))
 
     def _connect(self, request: Dict[str, Any]) -> None:
