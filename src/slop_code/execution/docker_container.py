@@ -14,6 +14,7 @@ from slop_code.execution.errors import ExecutionError
 from slop_code.execution.process import WARDEN_FOLDER, Warden, warden_command
 
 LABEL = "slop-code"
+_GOING_S = 10
 _START_TIMEOUT_S = 60.0
 _CONTROL = "/slop-code/control"
 
@@ -83,9 +84,14 @@ class Container:
 
     def _remove(self) -> None:
         container = getattr(self, "_container", None)
-        if container is not None:
+        if container is None:
+            return
+        try:
+            container.remove(force=True)
+        except Exception:  # noqa: BLE001  # whatever the engine says, we are done with it
+            # Most often the engine is just removing it, because its first process has ended.
             with contextlib.suppress(Exception):
-                container.remove(force=True)
+                container.wait(condition="removed", timeout=_GOING_S)
 
 
 def _bind(listener: socket.socket, path: Path) -> None:
