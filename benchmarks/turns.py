@@ -17,7 +17,7 @@ from typing import Any
 
 _FREEZER = Path("/sys/fs/cgroup/freezer")
 _CONTAINER = "[0-9a-f]" * 64
-_TURN_S, _GIVE_UP_S = 0.5, 30.0
+_TURN_S, _FREEZING_S, _GIVE_UP_S = 0.5, 0.02, 30.0
 
 
 @dataclass
@@ -123,9 +123,11 @@ def _set(contestant: Contestant, state: str) -> None:
     for group in groups:
         with suppress(OSError):
             (group / "freezer.state").write_text(state)
+    # One that waits for a child which is to become another program, and is frozen before it has, cannot be.
+    patience = time.monotonic() + _FREEZING_S
     for group in groups:
         with suppress(OSError):
-            while (group / "freezer.state").read_text().strip() != state:
+            while (group / "freezer.state").read_text().strip() != state and time.monotonic() < patience:
                 time.sleep(0.0002)
 
 
