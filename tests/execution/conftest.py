@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from slop_code.execution.process import Warden
 from slop_code.execution.session import Session
 from tests.execution.drivers import DRIVERS, opened
 
@@ -49,3 +50,11 @@ def session(shared_session: Session) -> Session:
     """A fresh place; the same container or helper process as the test before had."""
     shared_session.restore()
     return shared_session
+
+
+@pytest.fixture
+def helper() -> Iterator[Warden]:
+    """A helper process without any driver."""
+    launched = Warden.launch()
+    yield launched
+    launched.close()

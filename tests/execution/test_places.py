@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ NETWORKED = {
 LATER_MOUNTS = """
 import pathlib, subprocess, sys
 from slop_code.execution.commands import Command
-from slop_code.execution.process import Warden, _children
+from slop_code.execution.process import Warden
 folder = pathlib.Path(sys.argv[1], "folder")
 folder.mkdir()
 (folder / "before").touch()
@@ -45,13 +44,6 @@ for _ in range(2):
     subprocess.run(["/bin/mount", "-t", "tmpfs", "tmpfs", folder], check=True)
 helper.close()
 """
-
-
-@pytest.fixture
-def helper() -> Iterator[Warden]:
-    launched = Warden.launch()
-    yield launched
-    launched.close()
 
 
 def network(helper: Warden) -> bytes:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,13 +99,6 @@ def test_where_the_kernels_choice_of_victims_cannot_be_changed_programs_start_al
         expendable = Expendable()
     with expendable:
         assert expendable.own < 0
-
-
-@pytest.fixture
-def helper() -> Iterator[Warden]:
-    launched = Warden.launch()
-    yield launched
-    launched.close()
 
 
 def test_each_command_has_its_own_variables_folder_and_input_whatever_the_one_before_had(helper: Warden) -> None:
