@@ -147,10 +147,10 @@ def _compare(subject: Subject, jobs: int, targets: dict[str, float], *, with_nai
         rows.append(_naive_row(subject, cases, statistics.median(times["bare processes (floor)", 1])))
     table(rows)
     authors = f"{_authors_cpu(subject):.2f}"
-    note = f"own CPU at most {OWN_CPU_MS:g} ms a case, and the example's own loader and verifier beside that; "
+    note = f"own CPU at most {OWN_CPU_MS:g} ms a case. "
     print(
         f"{len(cases):,} cases; medians of {ROUNDS} interleaved rounds, one round where one runs after another.\n"
-        f"{note if targets else ''}those two, called in a loop: {authors} ms a case.\n"
+        f"{note if targets else ''}Of own CPU, the problem's own loader and verifier, called in a loop: {authors} ms.\n"
     )
 
 

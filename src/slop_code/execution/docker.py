@@ -104,8 +104,8 @@ class DockerDriver(Driver):
 class DockerSession(Session):
     """A warm container; commands are processes of the warden inside it.
 
-    One in whose network something was sent is replaced before the next command or server: ports stay taken for a
-    while, and the kernel's counters could be read by the next case.
+    One in which something is left that cannot be removed, such as a port that stays taken or counters of what was
+    sent, is replaced before the next command or server.
     """
 
     spec: DockerEnvironmentSpec
